@@ -3,7 +3,7 @@
 use tamis_mail::passthrough::{SpamStatus, Verdict, annotate};
 use tamis_mail::{Limits, Message, Piece, looks_like_mail};
 
-const VERDICT: Verdict<'_> = Verdict {
+pub const VERDICT: Verdict<'_> = Verdict {
     label: "spam",
     unsure: false,
     probability: 0.75,

@@ -10,6 +10,7 @@ pub mod model;
 pub mod partial;
 pub mod record;
 pub mod rounds;
+pub mod slow;
 pub mod tables;
 pub mod tokenizer;
 pub mod words;
@@ -29,6 +30,7 @@ pub const ALL: &[Target] = &[
     ("partial", partial::run),
     ("record", record::run),
     ("rounds", rounds::run),
+    ("slow", slow::run),
     ("tables", tables::run),
     ("tokenizer", tokenizer::run),
     ("words", words::run),

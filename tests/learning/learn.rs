@@ -180,6 +180,44 @@ fn a_model_learned_by_runs_of_one_label_is_as_good_as_a_trained_one() {
 }
 
 #[test]
+fn a_damaged_model_of_a_user_leaves_the_shared_one() {
+    let world = World::with_mail_model();
+    fs::rename(world.path(".local/share/tamis/model.tamis"), world.path("shared.tamis")).unwrap();
+    let mails = [inbox_path("01.eml"), inbox_path("02.eml"), inbox_path("03.eml")];
+    let mails = mails.each_ref().map(String::as_str);
+    let of_user = ["-m", "user.tamis", "--fallback", "shared.tamis"];
+    let run = |command: &[&str]| {
+        let output = world.run(&[command, &of_user, &mails].concat());
+        (output.status.code(), stdout(&output), stderr(&output))
+    };
+    let by_shared = world.succeed(&[&["label", "-m", "shared.tamis"], &mails[..]].concat());
+    assert_eq!(run(&["learn", "ham"]).0, Some(0));
+    let by_both = run(&["label"]).1;
+    assert_ne!(by_both, by_shared);
+    let whole = fs::read(world.path("user.tamis")).unwrap();
+    let flipped = |at: usize| {
+        let mut bytes = whole.clone();
+        bytes[at] ^= 0x10;
+        bytes
+    };
+    // in the magic and in the header; more of the learned documents may be cut off, as by a crash
+    let flipped = [0, 40, 200].map(flipped);
+    let cut = [0, 1, 100, 500].map(|length| whole[..length].to_vec());
+    for damaged in cut.into_iter().chain(flipped) {
+        fs::write(world.path("user.tamis"), &damaged).unwrap();
+        let (status, answers, said) = run(&["label"]);
+        assert_eq!((status, &answers), (Some(0), &by_shared), "{said}");
+        assert!(said.starts_with("tamis: user.tamis: ") && said.lines().count() == 1, "{said}");
+        assert!(said.contains("a whole copy") && said.contains("; until then the shared model"), "{said}");
+        let (status, _, said) = run(&["learn", "ham"]);
+        assert!(status == Some(3) && said.contains("a whole copy"), "{said}");
+        assert_eq!(fs::read(world.path("user.tamis")).unwrap(), damaged);
+    }
+    fs::write(world.path("user.tamis"), &whole).unwrap();
+    assert_eq!(run(&["label"]), (Some(0), by_both, String::new()));
+}
+
+#[test]
 fn users_have_models_of_their_own_and_a_shared_one_behind() {
     let world = World::with_mail_model();
     fs::rename(world.path(".local/share/tamis/model.tamis"), world.path("shared.tamis")).unwrap();

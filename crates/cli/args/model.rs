@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use tamis_program::{counted, make_private, open_model, shown_path};
+use tamis_program::{counted, make_private, open_model, say, shown_path};
 use tamis_train::distributed::Partial;
-use tamis_train::{Error, ErrorKind, Filter, LearnOptions, LiveFilter, Lock};
+use tamis_train::{Attempts, Error, ErrorKind, Filter, LearnOptions, LiveFilter, Lock};
 
 #[derive(Args)]
 pub(crate) struct ModelArg {
@@ -110,12 +110,26 @@ impl ModelArgs {
         open_model(&path)?.with_context(|| format!("{}: {expected}", shown_path(&path))).map(Some)
     }
 
-    /// Opens the user's model with the shared one behind it, or the shared one alone if the user has none.
+    /// Opens the user's model with the shared one behind it, or the shared one alone if the user has none or a damaged one.
     pub(crate) fn open(&self) -> Result<Filter> {
         let Some(shared) = self.shared()? else { return self.own.open() };
-        let Some(mut filter) = open_model(&self.own.path()?)? else { return Ok(shared) };
-        filter.set_live_fallback(&LiveFilter::new(shared)).context("--fallback")?;
-        Ok(filter)
+        let path = self.own.path()?;
+        let is_passing = |failure: &anyhow::Error| failure.downcast_ref().is_some_and(Error::is_passing);
+        let failure = match Attempts::default().open(is_passing, || open_model(&path)) {
+            Ok(None) => return Ok(shared),
+            Ok(Some(mut own)) => match own.set_live_fallback(&LiveFilter::new(shared)) {
+                Ok(()) => return Ok(own),
+                Err(error) => anyhow::Error::new(error).context("--fallback").context(shown_path(&path)),
+            },
+            Err(failure) => failure,
+        };
+        match (self.shared()?, failure.downcast_ref().map(Error::kind)) {
+            (Some(shared), Some(ErrorKind::Damaged | ErrorKind::NotAModel)) => {
+                say!("tamis: {failure:#}; until then the shared model answers alone");
+                Ok(shared)
+            }
+            _ => Err(failure),
+        }
     }
 }
 

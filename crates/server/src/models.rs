@@ -66,6 +66,12 @@ impl ModelRegistry {
         Ok(if has_file { own } else { self.shared.clone() })
     }
 
+    /// Whether a file has to be opened before the model scores.
+    pub(crate) fn must_open(&self, id: ModelId<'_>) -> bool {
+        self.own(id)
+            .is_ok_and(|own| own.current().is_none() && own.path.exists() && own.why_set_aside().is_none())
+    }
+
     /// The model that learns, which may have no file yet.
     ///
     /// # Errors
@@ -156,6 +162,7 @@ impl ModelRegistry {
         let own = std::iter::once(&self.shared).chain(self.named.values()).cloned();
         let mut failures: Vec<_> =
             own.chain(self.open_users()).filter_map(|model| model.follow_in_turn().err()).collect();
+        failures.extend(self.users().values().filter_map(|user| user.model.why_set_aside()));
         // one for all users
         failures.dedup();
         failures

@@ -198,3 +198,111 @@ fn reconfigured(daemon: &Daemon, file: Option<&Path>) -> Result<Service> {
 fn notify(states: &[sd_notify::NotifyState<'_>]) {
     let _ = sd_notify::notify(states);
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    use std::io::{Read, Write};
+    use std::net::{Shutdown, TcpStream};
+    use std::sync::Barrier;
+    use std::sync::atomic::AtomicUsize;
+    use std::sync::atomic::Ordering::Relaxed;
+
+    use tamis_train::{Document, Kind, TrainOptions, Trainer};
+    use tokio::task::spawn_blocking;
+
+    use crate::hash_password;
+    use crate::models::request::ModelId;
+    use crate::service::MOST_LONG;
+
+    const MAIL: &str =
+        "From: a@example.org\r\nTo: b@example.org\r\nSubject: pears\r\n\r\nA pound of them\r\n";
+
+    /// Asks over TCP; returns the answer, or why there was none.
+    fn ask(address: &str, request: &[u8]) -> std::io::Result<String> {
+        let mut stream = TcpStream::connect(address)?;
+        stream.set_read_timeout(Some(Duration::from_secs(20)))?;
+        stream.write_all(request)?;
+        stream.shutdown(Shutdown::Write)?;
+        let mut answer = Vec::new();
+        stream.read_to_end(&mut answer)?;
+        Ok(String::from_utf8_lossy(&answer).into_owned())
+    }
+
+    #[test]
+    fn scorings_that_take_long_keep_no_connection_of_any_door_waiting() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("model.tamis");
+        let mut trainer = Trainer::new(TrainOptions::new(Kind::Mail)).unwrap();
+        for label in ["ham", "spam"] {
+            trainer.add(label, Document::Mail(format!("{MAIL}{label}").as_bytes())).unwrap();
+        }
+        trainer.finish().unwrap().save(&path).unwrap();
+        let doors: String = ["spamd", "milter", "page", "http"]
+            .map(|door| format!("[{door}]\nlisten = [\"tcp:127.0.0.1:0\"]\n"))
+            .concat();
+        let password = hash_password("secret").unwrap();
+        let settings = format!("{doors}password = {password:?}\n[models]\nshared = {path:?}\n");
+        let settings = ServerSettings::parse(&settings).unwrap();
+        let runtime = tokio::runtime::Builder::new_multi_thread();
+        let runtime = { runtime }.worker_threads(2).max_blocking_threads(64).enable_all().build().unwrap();
+        // to drop it would be to wait for what may hang
+        let runtime = Box::leak(Box::new(runtime));
+        let answers = runtime.block_on(async {
+            let service = CurrentService::new(Service::new(settings).unwrap());
+            let (_stop, stopping) = watch::channel(false);
+            let (alive, _ended) = mpsc::channel(1);
+            let mut addresses = Vec::new();
+            for (door, listener) in open(service.get().settings()).await.unwrap() {
+                addresses.push((door.name(), listener.at.strip_prefix("tcp:").unwrap().to_owned()));
+                tokio::spawn(accept(door, listener, service.clone(), Stopping(stopping.clone()), alive.clone()));
+            }
+            // all but one turn is taken, and each waits until all connections have been answered
+            let (begun, ended) = (Arc::new(AtomicUsize::new(1)), Arc::new(Barrier::new(MOST_LONG)));
+            for _ in 1..MOST_LONG {
+                let (service, begun, ended) = (service.get(), begun.clone(), ended.clone());
+                tokio::spawn(async move {
+                    let mail = vec![0; 100_000];
+                    let wait = || (begun.fetch_add(1, Relaxed), ended.wait());
+                    service.away_from_others(ModelId::Shared, Document::Mail(&mail), wait).await;
+                });
+            }
+            let n_begun = || begun.load(Relaxed);
+            tamis_testing::wait_for(|| n_begun() == MOST_LONG, || format!("{} have begun", n_begun()));
+            let mut answers = Vec::new();
+            for (door, address) in addresses {
+                for mail in [MAIL.to_owned(), format!("{MAIL}{}", "more of them\r\n".repeat(10_000))] {
+                    let json = format!("{{\"mail\": {mail:?}}}\n");
+                    let requests = match door {
+                        "spamd" => vec![format!("CHECK SPAMC/1.5\r\nContent-length: {}\r\n\r\n{mail}", mail.len())],
+                        "milter" => vec!["\0\0\0\rO\0\0\0\u{6}\0\0\0\u{1}\0\0\0\0".to_owned()],
+                        "page" => vec!["GET /try HTTP/1.1\r\nHost: localhost\r\n\r\n".to_owned()],
+                        _ => vec![
+                            "GET /healthy HTTP/1.1\r\nHost: localhost\r\n\r\n".to_owned(),
+                            format!("POST /v1/label HTTP/1.1\r\nHost: localhost\r\nContent-Length: {}\r\n\r\n{json}", json.len()),
+                        ],
+                    };
+                    for request in requests {
+                        let address = address.clone();
+                        let answer = spawn_blocking(move || ask(&address, request.as_bytes())).await.unwrap();
+                        answers.push((door, answer));
+                    }
+                }
+            }
+            spawn_blocking(move || ended.wait()).await.unwrap();
+            answers
+        });
+        assert_eq!(answers.len(), 10);
+        for (door, answer) in answers {
+            let answer = answer.unwrap();
+            let is_well = match door {
+                "spamd" => answer.contains("0 EX_OK"),
+                "milter" => answer.contains("O\0\0\0"),
+                "page" => answer.starts_with("HTTP/1.1 303 "),
+                _ => answer.starts_with("HTTP/1.1 200 "),
+            };
+            assert!(is_well, "{door}: {answer}");
+        }
+    }
+}

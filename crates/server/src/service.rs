@@ -16,10 +16,12 @@ use std::time::{Duration, Instant, SystemTime};
 use anyhow::{Context as _, Result, bail};
 use tamis_mail::{Limits, LimitsHit};
 use tamis_train::{CountedDocument, Document, Explanation, Filter, Kind, Scratch};
-use tokio::runtime::Handle;
+use tokio::runtime::{Handle, RuntimeFlavor};
+use tokio::sync::Semaphore;
 
 use crate::models::ModelRegistry;
 use crate::models::learning::{LearningContext, enqueue};
+use crate::models::model::LiveModel;
 use crate::models::queue::{OwnedDocument, Update};
 use crate::models::request::{Feedback, FeedbackOutcome, ModelId, ServiceError};
 use crate::record::log::{Log, LogLine};
@@ -34,6 +36,14 @@ use crate::settings::page::HistoryContent;
 use crate::settings::password::Password;
 use crate::settings::rules::{Rule, RuleVerdict};
 use crate::settings::{FleetSettings, ServerSettings};
+
+/// The longest message that is scored on the thread that has read it, in bytes: that takes a few milliseconds at most, and less
+/// than to hand over the other connections of the thread.
+const SHORT: usize = 64 << 10;
+
+/// Number of scorings at a time that may take long. Each has a thread of its own meanwhile, of those that may block
+/// (`max_blocking_threads`); other connections need some too.
+pub(crate) const MOST_LONG: usize = 24;
 
 /// A request, apart from its document.
 #[derive(Clone, Copy, Debug)]
@@ -98,6 +108,8 @@ pub struct Service {
     log: Arc<Log>,
     pub(crate) history: Arc<History>,
     pub(crate) started: Instant,
+    /// Turns of scorings that may take long.
+    long: Semaphore,
 }
 
 impl Service {
@@ -166,6 +178,7 @@ impl Service {
             log,
             history,
             started: Instant::now(),
+            long: Semaphore::new(MOST_LONG),
             settings,
         };
         service.follow();
@@ -218,20 +231,52 @@ impl Service {
             .map_or(Limits::default().bytes, |open| open.filter().information().recipe.limits.bytes)
     }
 
-    /// Scores a document.
+    /// Scores a document. Other connections go on meanwhile, if that may take long.
     ///
     /// # Errors
     /// If there is no model, the document is not of its kind, or the model cannot be read.
-    pub fn score(&self, request: &Request<'_>, document: Document<'_>) -> Result<Answer, ServiceError> {
+    pub async fn score(&self, request: &Request<'_>, document: Document<'_>) -> Result<Answer, ServiceError> {
+        self.away_from_others(request.model, document, || self.score_here(request, document)).await
+    }
+
+    /// Runs work on a document and a model: on this thread as it is if that is short, otherwise so that the other connections
+    /// of the thread go on meanwhile. Work that may take long waits for its turn.
+    pub(crate) async fn away_from_others<T>(
+        &self,
+        model: ModelId<'_>,
+        document: Document<'_>,
+        work: impl FnOnce() -> T,
+    ) -> T {
+        if document.n_bytes() <= SHORT && !self.models.must_open(model) {
+            return work();
+        }
+        // it is never closed
+        let _turn = self.long.acquire().await;
+        match Handle::try_current().map(|handle| handle.runtime_flavor()) {
+            Ok(RuntimeFlavor::MultiThread) => tokio::task::block_in_place(work),
+            _ => work(),
+        }
+    }
+
+    fn score_here(&self, request: &Request<'_>, document: Document<'_>) -> Result<Answer, ServiceError> {
         let begun = Instant::now();
         let work = || {
             let rule = self.rule(request, document);
             if let Some(rule) = rule.filter(|rule| rule.verdict == Some(RuleVerdict::Skip)) {
                 return Ok((Answer::skipped(rule), Some(rule)));
             }
-            let open = self.models.to_score(request.model)?.opened()?;
-            let answer = open.ask(|filter, scratch| self.answer(request, rule, filter, scratch, document))?;
-            Ok((answer, rule))
+            let ask = |model: &LiveModel| {
+                model.opened()?.ask(|filter, scratch| self.answer(request, rule, filter, scratch, document))
+            };
+            let model = self.models.to_score(request.model)?;
+            let mut answer = ask(&model);
+            if let (Some(shared), Err(failure @ ServiceError::Damaged(_))) = (&model.shared, &answer)
+                && let Ok(by_shared) = ask(shared)
+            {
+                model.set_aside(failure);
+                answer = Ok(by_shared);
+            }
+            Ok((answer?, rule))
         };
         // the scratch of a defective message is dropped or overwritten, and models are only read
         let answered = catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| {

@@ -254,7 +254,10 @@ pub enum Reason {
     )]
     Unreadable { path: PathBuf },
     /// The bytes do not begin like a model file.
-    #[error("not a tamis model: expected it to begin with \"TAMIS\", got \"{}\"", .got.escape_ascii())]
+    #[error(
+        "not a tamis model: expected it to begin with \"TAMIS\", got \"{}\"; name a model, or put a whole copy of it there",
+        .got.escape_ascii()
+    )]
     NotAModel { got: Vec<u8> },
     /// The model file has a format that this version does not read.
     #[error(

@@ -69,7 +69,7 @@ pub fn positions(bytes: &[u8], is_such: impl Fn(u8) -> bool) -> impl Iterator<It
 /// The positions whose bits `found_in` sets in the blocks, which it gets in order. The last block is filled up with zeros, of
 /// which no bits count.
 #[inline]
-pub(crate) fn positions_by(
+pub fn positions_by(
     bytes: &[u8],
     mut found_in: impl FnMut(&[u8; BLOCK]) -> u64,
 ) -> impl Iterator<Item = usize> {

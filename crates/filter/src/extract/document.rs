@@ -85,8 +85,8 @@ impl Document<'_> {
         }
     }
 
-    /// The length of all its text, in bytes.
-    pub(super) fn n_bytes(self) -> usize {
+    /// The length of all that it holds, in bytes.
+    pub fn n_bytes(self) -> usize {
         match self {
             Document::Mail(raw) => raw.len(),
             Document::Text(text) => text.len(),

@@ -1,9 +1,9 @@
 //! MIME: splits a message into parts (RFC 2045, RFC 2046).
 use crate::html::looks_like_html;
-use crate::message::body_parts::BodyParts;
+use crate::message::body_parts::{body_parts, guess_boundary};
 use crate::message::charset;
 use crate::message::encoded_word::decode_words;
-use crate::message::fields::{Field, HeaderFields, verdicts_in};
+use crate::message::fields::{Field, HeaderFields, is_empty_line, verdicts_in};
 use crate::message::ignored::is_verdict;
 use crate::message::limits::{Limits, LimitsHit};
 use crate::message::part::{Part, PartHeader, declared, is_message, is_multipart};
@@ -11,10 +11,14 @@ use crate::message::{data_uri, transfer};
 use std::borrow::Cow;
 use std::iter;
 
-/// Maximum nesting of multiparts. Each level is one more pass over the message; real mail has a few.
+/// Maximum nesting of multiparts. Real mail has a few levels.
 const DEEPEST: usize = 64;
-/// Maximum number of passes over the message in total. In real mail, parts lie within two or three others.
-const MOST_PASSES: usize = 4;
+/// Maximum number of passes over the message in total, to search it and to decode it: each level of parts takes one.
+const MOST_PASSES: usize = 32;
+/// Bytes that passes may take beyond that, which is about a millisecond: a small message may have every level.
+const FREE: usize = 256 << 10;
+/// What it costs to decode a byte, in bytes that are passed over.
+const COST_OF_DECODING: usize = 4;
 /// Maximum nesting of messages, whatever the limit says: each level may take 4 KiB of stack.
 const MOST_NESTED: usize = 256;
 /// Number of parts to examine for each one that may be read.
@@ -37,7 +41,7 @@ pub(crate) fn read_parts(
         with_text_left: limits.parts,
         without_text_left: limits.parts,
         looks_left: limits.parts.saturating_mul(LOOKED_AT),
-        passes_left: limits.bytes.saturating_mul(MOST_PASSES),
+        passes_left: raw.len().saturating_mul(MOST_PASSES).saturating_add(FREE),
         messages_left: limits.nested_messages.min(MOST_NESTED),
     };
     reader.entity(raw, "text/plain", Depth { parts: 0, multiparts: 0 }, see);
@@ -64,7 +68,7 @@ struct PartReader<'l> {
     without_text_left: usize,
     /// Parts left to examine, of whatever kind.
     looks_left: usize,
-    /// Bytes left to search in multiparts and nested messages.
+    /// Bytes left to pass over, whatever for.
     passes_left: usize,
     messages_left: usize,
 }
@@ -113,10 +117,8 @@ impl PartReader<'_> {
         let body = if may_be_forged { without_verdicts(body) } else { Cow::Borrowed(body) };
         let body = &*body;
 
-        let sections = boundaries.iter().find_map(|boundary| BodyParts::new(body, boundary.as_bytes()));
-        let sections = sections.or_else(|| BodyParts::guess(body).filter(|_| multipart.is_some()));
-        match sections {
-            Some(sections) if depth.multiparts < DEEPEST && take(&mut self.passes_left, body.len()) => {
+        match self.sections(body, &boundaries, multipart.is_some(), depth) {
+            Some(sections) => {
                 if !is_multipart(&part.content_type) {
                     // readers that go by the type show the body as it is
                     self.leaf(part.clone(), Some(body));
@@ -125,9 +127,7 @@ impl PartReader<'_> {
                 self.multipart(part, sections, depth);
             }
             _ if is_message(&part.content_type) => self.nested_message(part, body, depth),
-            sections => {
-                self.hit.depth |= sections.is_some();
-                self.hit.text |= sections.is_some();
+            None => {
                 let kind = part.content_type.as_str();
                 let is_text = kind.starts_with("text/")
                     || is_multipart(kind)
@@ -138,7 +138,31 @@ impl PartReader<'_> {
         }
     }
 
-    fn multipart(&mut self, part: Part, sections: BodyParts<'_>, depth: Depth) {
+    /// The parts of a body, by the first of the boundaries that it has, or in a multipart by one that is guessed.
+    fn sections<'b>(
+        &mut self,
+        body: &'b [u8],
+        boundaries: &[String],
+        is_multipart: bool,
+        depth: Depth,
+    ) -> Option<Vec<&'b [u8]>> {
+        if !is_multipart && boundaries.is_empty() {
+            return None;
+        }
+        if depth.multiparts >= DEEPEST || self.passes_left < body.len() {
+            (self.hit.depth, self.hit.text) = (true, true);
+            return None;
+        }
+        let (most, left) = (self.looks_left, &mut self.passes_left);
+        let found = body_parts(body, boundaries, most, left);
+        if found.is_some() || !is_multipart {
+            return found;
+        }
+        let boundary = guess_boundary(body, left)?;
+        body_parts(body, &[boundary], most, left)
+    }
+
+    fn multipart(&mut self, part: Part, sections: Vec<&[u8]>, depth: Depth) {
         if !take(&mut self.with_text_left, 1) {
             return self.leave_out_text_part();
         }
@@ -160,8 +184,7 @@ impl PartReader<'_> {
 
     /// Reads a nested message: a part whose text is the subject, then the message's own parts.
     fn nested_message(&mut self, mut part: Part, body: &[u8], depth: Depth) {
-        let may_be_read = self.messages_left > 0 && take(&mut self.passes_left, body.len());
-        if !may_be_read {
+        if self.messages_left == 0 || self.passes_left < body.len() {
             self.hit.nested_messages = true;
             self.hit.text = true;
             part.is_attached = false;
@@ -171,21 +194,25 @@ impl PartReader<'_> {
             return self.leave_out_text_part();
         }
         self.messages_left -= 1;
-        #[cfg(test)]
-        tamis_testing::step(body.len());
-        let body = transfer::decode(body, part.transfer_encoding.as_deref());
-        let subject = HeaderFields::lenient(&body)
+        let message = transfer::decode(body, part.transfer_encoding.as_deref());
+        if let Cow::Owned(decoded) = &message {
+            #[cfg(test)]
+            tamis_testing::step(body.len());
+            let cost = COST_OF_DECODING.saturating_mul(body.len().max(decoded.len()));
+            self.passes_left = self.passes_left.saturating_sub(cost);
+        }
+        let subject = HeaderFields::lenient(&message)
             .find(|field| field.is("subject"))
             .map(|field| decode_words(&field.unfolded()).into_owned());
         part.text = subject.map(|subject| self.keep(&subject, false, false));
         self.parts.push(part);
-        self.entity(&body, "text/plain", Depth { parts: depth.parts + 1, ..depth }, &mut |_| ());
+        self.entity(&message, "text/plain", Depth { parts: depth.parts + 1, ..depth }, &mut |_| ());
     }
 
     /// Reads a part that contains no other parts. Images and empty parts have a budget of their own, apart from that of
     /// text.
     fn leaf(&mut self, mut part: Part, body: Option<&[u8]>) {
-        let text = body.filter(|body| !body.trim_ascii().is_empty());
+        let text = body.filter(|body| !body.iter().all(u8::is_ascii_whitespace));
         let left = if text.is_some() { &mut self.with_text_left } else { &mut self.without_text_left };
         if !take(left, 1) {
             self.hit.parts = true;
@@ -208,7 +235,9 @@ impl PartReader<'_> {
         // quoted-printable may write one byte as three
         let most = left.saturating_mul(3).saturating_add(4096);
         let is_html = part.content_type == "text/html";
-        let encoded = if is_html { body } else { &body[..body.len().min(most)] };
+        let affordable = self.passes_left / COST_OF_DECODING;
+        let encoded = &body[..body.len().min(affordable).min(if is_html { usize::MAX } else { most })];
+        self.passes_left -= COST_OF_DECODING * encoded.len();
         #[cfg(test)]
         tamis_testing::step(encoded.len());
         let bytes = transfer::decode(encoded, part.transfer_encoding.as_deref());
@@ -247,15 +276,17 @@ impl PartReader<'_> {
 }
 
 /// Whether a body consists of header fields and empty lines alone, as in a report (RFC 3464, section 2.1).
-fn is_only_fields(mut body: &[u8]) -> bool {
-    while !body.trim_ascii().is_empty() {
-        let rest = HeaderFields::new(body).into_body();
-        if rest.len() == body.len() {
-            return false;
+fn is_only_fields(body: &[u8]) -> bool {
+    let mut fields = HeaderFields::new(body);
+    loop {
+        let before = fields.position;
+        fields.by_ref().for_each(drop);
+        let rest = &body[fields.position..];
+        fields.position += if is_empty_line(rest) { 1 + usize::from(rest[0] == b'\r') } else { 0 };
+        if fields.position == before {
+            return rest.iter().all(u8::is_ascii_whitespace);
         }
-        body = rest;
     }
-    true
 }
 
 /// Removes verdict fields up to the first empty line from a body that begins at a line that is not a field. Other
@@ -277,6 +308,7 @@ fn without_verdicts(body: &[u8]) -> Cow<'_, [u8]> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::message::Message;
     use tamis_testing::check_linear;
 
     #[test]
@@ -313,5 +345,62 @@ mod tests {
                 );
             });
         }
+    }
+    /// Nested multiparts, then nested messages, each of which names boundaries of which the body has the last one, or none.
+    fn nested(depth: usize, boundaries: usize, more: &str, tail: &str) -> Vec<u8> {
+        let mut raw = String::new();
+        for level in 0..2 * depth {
+            let named: String = (1..boundaries).map(|n| format!("; boundary=x{level}-{n}")).collect();
+            raw += &match level < depth {
+                true => format!("Content-Type: multipart/a{named}; boundary=b{level}\n{more}\n--b{level}\n"),
+                false => format!("Content-Type: message/rfc822{named}\n{more}\n"),
+            };
+        }
+        raw += tail;
+        raw.into_bytes()
+    }
+
+    #[test]
+    fn the_work_does_not_grow_with_depth_times_boundaries_times_length() {
+        let tails = ["-", "\n", "--\n", "--b0--\n", "x\n", "=\n", "=3D", "Y2FzaCA=\n", "<p data:,"];
+        let encodings = ["7bit base64", "base64", "quoted-printable"];
+        let encodings = encodings.map(|it| format!("Content-Transfer-Encoding: {it}\n"));
+        let html = "Content-Type: text/html\n".to_owned();
+        for more in encodings.iter().chain([&html, &String::new()]) {
+            for (depth, tail) in [1, 8, 64].into_iter().flat_map(|depth| tails.map(|tail| (depth, tail))) {
+                for length in [1_000, 60_000] {
+                    let tail = tail.repeat(length / tail.len());
+                    for boundaries in [1, 8] {
+                        let raw = nested(depth, boundaries, more, &tail);
+                        let steps = tamis_testing::steps(|| drop(Message::parse(&raw, &Limits::default())));
+                        // a line of hyphens is passed over twice; the last pass may be of more than was left
+                        let most = 2 * (FREE + MOST_PASSES * raw.len()) + 16 * raw.len();
+                        assert!(
+                            steps < most,
+                            "{depth} {boundaries} {length} {more:?}: {steps} steps for {} bytes",
+                            raw.len(),
+                        );
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn only_fields_are_found_in_one_pass() {
+        for (body, expected) in [
+            ("", true),
+            ("\n \n\r\n", true),
+            ("A: b\n\nC: d\n e\n\r\nF: g", true),
+            ("A: b\n\n\n \n", true),
+            ("A: b\n\ntext\n", false),
+            ("A: b\n \n\ntext\n", false),
+        ] {
+            assert_eq!(is_only_fields(body.as_bytes()), expected, "{body:?}");
+        }
+        let white = "\n".repeat(30_000) + " ";
+        check_linear(&["A: b\n\n", "A: \u{e9}\n\n", "\n"], |text| {
+            is_only_fields(format!("{text}{}", &white[..text.len().min(white.len())]).as_bytes());
+        });
     }
 }

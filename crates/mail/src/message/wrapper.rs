@@ -1,5 +1,5 @@
 //! Messages that another program delivered inside its report.
-use crate::message::body_parts::BodyParts;
+use crate::message::body_parts::body_parts;
 use crate::message::fields::HeaderFields;
 use crate::message::part::{PartHeader, declared};
 use crate::message::transfer;
@@ -23,8 +23,8 @@ pub(crate) fn message_inside(raw: &[u8]) -> Option<Cow<'_, [u8]>> {
     let mut fields = HeaderFields::lenient(raw);
     let header = declared(fields.by_ref().inspect(|field| is_journal |= field.is(JOURNAL)), "text/plain");
     let body = fields.into_body();
-    let mut parts = header.boundaries.iter().find_map(|it| BodyParts::new(body, it.as_bytes()))?;
-    parts.find_map(|part| {
+    let parts = body_parts(body, &header.boundaries, 1_000, &mut 0)?;
+    parts.into_iter().find_map(|part| {
         let mut fields = HeaderFields::lenient(part);
         let PartHeader { part, is_original, .. } = declared(fields.by_ref(), "text/plain");
         let is_inside = is_original || is_journal && part.content_type == "message/rfc822";

@@ -59,7 +59,7 @@ async fn converse(mut connection: Connection, service: CurrentService) -> io::Re
             input.skip();
         }
         let mut replies = Replies::default();
-        let next = input.take_packets(&mut session, &mut replies);
+        let next = input.take_packets(&mut session, &mut replies).await;
         if !replies.0.is_empty() {
             connection.write(&replies.0, command).await?;
         }
@@ -125,13 +125,13 @@ impl Input {
     }
 
     /// Hands all whole packets to the session, until that ends the connection.
-    fn take_packets(&mut self, session: &mut MilterSession, replies: &mut Replies) -> ControlFlow<()> {
+    async fn take_packets(&mut self, session: &mut MilterSession, replies: &mut Replies) -> ControlFlow<()> {
         let mut taken = 0;
         let next = loop {
             match parse(&self.bytes[taken..]) {
                 Ok(Some(frame)) => {
                     taken += frame.length;
-                    if session.take(&frame.packet, replies).is_break() {
+                    if session.take(&frame.packet, replies).await.is_break() {
                         break ControlFlow::Break(());
                     }
                 }

@@ -102,7 +102,7 @@ async fn converse(connection: &mut Connection, service: &Service) -> Result<Vec<
     let mut question = question(&request);
     question.model = connection.peer.permitted(question.model, service.settings());
     question.is_mail_server = connection.peer.is_mail_server(service.settings());
-    let answer = service.score(&question, Document::Mail(message(bytes)))?;
+    let answer = service.score(&question, Document::Mail(message(bytes))).await?;
     Ok(reply::verdict(&request, &answer, bytes, service.settings().verdict.keep_headers))
 }
 

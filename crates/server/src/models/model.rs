@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::{Duration, Instant};
@@ -20,10 +21,12 @@ pub(crate) struct LiveModel {
     pub(crate) path: PathBuf,
     verdict: VerdictSettings,
     /// The model behind a user's.
-    pub(super) shared: Option<Arc<LiveModel>>,
+    pub(crate) shared: Option<Arc<LiveModel>>,
     open: RwLock<Option<Arc<OpenFilter>>>,
     /// Held while the file is opened.
     opening: Mutex<()>,
+    /// The file that was found damaged, and how: as long as it is the same one, the shared model alone scores.
+    set_aside: Mutex<Option<(FileState, ServiceError)>>,
     /// When it may be opened again by following it in turn.
     next: Mutex<Option<Instant>>,
     pub(super) queue: Queue,
@@ -37,6 +40,9 @@ pub(crate) struct OpenFilter {
     shared: Option<Arc<OpenFilter>>,
     is_users: bool,
 }
+
+/// What tells a file from the one that was there before: inode, length, and the time of the last change.
+type FileState = (u64, u64, i64, i64);
 
 /// A file of at most this many bytes is read into memory rather than mapped. It cannot change under the server then, as
 /// when it is overwritten and restored during a score; and scores need not be checked for that, which would take longer
@@ -88,6 +94,7 @@ impl LiveModel {
             shared,
             open: RwLock::default(),
             opening: Mutex::default(),
+            set_aside: Mutex::default(),
             next: Mutex::default(),
             queue: Queue::default(),
         }
@@ -116,6 +123,9 @@ impl LiveModel {
     /// If it cannot be opened: the filter that was open stays in use. If there is no shared model behind it: it is closed.
     pub(crate) fn follow(&self) -> Result<Option<Arc<OpenFilter>>, ServiceError> {
         let _alone = self.opening.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.why_set_aside().is_some() {
+            return Ok(None);
+        }
         // without it, a verdict would follow from the few messages of the user
         let shared = self.shared.as_ref().map(|shared| shared.opened()).transpose();
         let shared = shared.inspect_err(|_| self.set(None))?;
@@ -132,7 +142,14 @@ impl LiveModel {
         let opened = match open() {
             Ok(open) => Some(open),
             Err(error) if is_missing(&error) => None,
-            Err(error) => return Err(self.failure(&error)),
+            Err(error) => match self.failure(&error) {
+                // one that was open stays in use
+                failure @ ServiceError::Damaged(_) if self.shared.is_some() && self.current().is_none() => {
+                    self.set_aside(&failure);
+                    None
+                }
+                failure => return Err(failure),
+            },
         };
         self.set(opened.clone());
         Ok(opened)
@@ -142,6 +159,27 @@ impl LiveModel {
         // what was open is dropped once the lock is free
         let _before =
             std::mem::replace(&mut *self.open.write().unwrap_or_else(PoisonError::into_inner), opened);
+    }
+
+    /// Closes a user's model whose file is damaged, until there is another one.
+    pub(crate) fn set_aside(&self, failure: &ServiceError) {
+        let failure = ServiceError::Damaged(format!("{failure}; until then the shared model scores alone"));
+        let state = self.file_state().map(|state| (state, failure));
+        *self.set_aside.lock().unwrap_or_else(PoisonError::into_inner) = state;
+        self.set(None);
+    }
+
+    /// Why the file that is there is not in use, if it is set aside.
+    pub(crate) fn why_set_aside(&self) -> Option<ServiceError> {
+        let mut set_aside = self.set_aside.lock().unwrap_or_else(PoisonError::into_inner);
+        // most are not, and the file need not be looked at
+        *set_aside = set_aside.take_if(|(state, _)| self.file_state() == Some(*state));
+        Some(set_aside.as_ref()?.1.clone())
+    }
+
+    fn file_state(&self) -> Option<FileState> {
+        let file = std::fs::metadata(&self.path).ok()?;
+        Some((file.ino(), file.len(), file.ctime(), file.ctime_nsec()))
     }
 
     /// As [`follow`](Self::follow), but a file that keeps changing is opened again at most every [`FOLLOW`], and for at

@@ -215,6 +215,48 @@ fn users_have_models_of_their_own_behind_which_the_shared_one_stands() {
 }
 
 #[test]
+fn a_damaged_model_of_a_user_leaves_the_shared_one_until_it_is_repaired() {
+    let settings =
+        format!("{DOORS}[models]\nshared = \"FOLDER/model.tamis\"\nusers = \"FOLDER/users/%u.tamis\"\n");
+    let server = Running::start(&settings);
+    let mail = b"From: d@example.com\r\nSubject: zebra\r\nMessage-ID: <z@x>\r\n\r\nzebra quagga okapi\r\n";
+    let of = |user: &str| ask(&server, "CHECK SPAMC/1.5", &format!("User: {user}\r\n"), mail);
+    let learn = |user: &str| {
+        let head = format!("Message-class: spam\r\nSet: local\r\nUser: {user}\r\n");
+        ask(&server, "TELL SPAMC/1.5", &head, mail)
+    };
+    let by_shared = of("joe");
+    assert!(learn("joe").contains("DidSet"));
+    let by_joe = of("joe");
+    assert_ne!(by_joe, by_shared);
+    let whole = fs::read(server.path("users/joe.tamis")).unwrap();
+    let mut flipped = whole.clone();
+    flipped[40] ^= 0x10;
+    for (n, damaged) in [&whole[..0], &whole[..100], &whole[..500], &flipped].into_iter().enumerate() {
+        let (user, path) = (format!("ann{n}"), server.path(&format!("users/ann{n}.tamis")));
+        fs::write(&path, damaged).unwrap();
+        assert_eq!(of(&user), by_shared);
+        let is_it = |line: &&String| line.contains(&format!("{user}.tamis: "));
+        server.wait_for(|lines| lines.iter().any(|line| is_it(&line)));
+        assert_eq!([of(&user), of(&user)], [by_shared.clone(), by_shared.clone()]);
+        let refusal = learn(&user);
+        assert!(refusal.contains("EX_") && refusal.contains("a whole copy"), "{refusal}");
+        assert_eq!(fs::read(&path).unwrap(), damaged);
+        fs::write(&path, &whole).unwrap();
+        assert_eq!(of(&user), by_joe);
+        let said = server.said.lock().unwrap();
+        let said: Vec<_> = said.iter().filter(is_it).collect();
+        assert!(
+            said.len() == 1 && said[0].ends_with("; until then the shared model scores alone"),
+            "{said:?}"
+        );
+    }
+    // what is damaged while it is in use stays as it was
+    fs::write(server.path("users/joe.tamis"), &whole[..100]).unwrap();
+    assert_eq!(of("joe"), by_joe);
+}
+
+#[test]
 fn without_a_model_every_answer_is_to_try_again() {
     let server = Running::start_in(tempfile::tempdir().unwrap(), DOORS);
     for method in ["CHECK", "PROCESS", "REPORT"] {

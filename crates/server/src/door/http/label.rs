@@ -9,7 +9,6 @@ use axum::response::{IntoResponse, Response};
 use futures_util::stream::unfold;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
-use tamis_train::Document;
 use tokio::task::yield_now;
 use tokio::time::{Instant, timeout_at};
 
@@ -103,7 +102,7 @@ impl Labeller {
             while !self.chunk.is_empty() && answers.len() < ANSWERS {
                 let end = self.chunk.iter().position(|byte| *byte == b'\n').map(|at| at + 1);
                 let line = self.chunk.split_to(end.unwrap_or(self.chunk.len()));
-                self.feed(&line, &mut answers);
+                self.feed(&line, &mut answers).await;
             }
             if !answers.is_empty() {
                 return Some(answers);
@@ -114,8 +113,9 @@ impl Labeller {
                 Ok(None) => {
                     self.body = None;
                     // the last line may have no line feed
-                    let (service, query, n_lines) = (self.service.get(), &self.query, self.n_lines + 1);
-                    self.lines.finish(|line| answer(&service, query, n_lines, line, &mut answers));
+                    if let Some(line) = self.lines.finish() {
+                        answer(&self.service.get(), &self.query, self.n_lines + 1, line, &mut answers).await;
+                    }
                 }
                 Err(error) => {
                     self.body = None;
@@ -126,37 +126,39 @@ impl Labeller {
         }
     }
 
-    /// Answers the lines that a chunk completes. A line has the time of a message; between lines the client may be idle.
-    fn feed(&mut self, chunk: &[u8], answers: &mut Vec<u8>) {
-        let Labeller { query, lines, n_lines, .. } = self;
-        let (n_before, was_within, service) = (*n_lines, lines.is_within(), self.service.get());
-        let new = || service.incoming(TooLong::Refuse);
-        lines.push(chunk, &new, |line| {
-            *n_lines += 1;
-            answer(&service, query, *n_lines, line, answers);
-        });
-        let is_within = lines.is_within();
-        if n_before != *n_lines || is_within != was_within {
+    /// Answers the line that a piece completes. A line has the time of a message; between lines the client may be idle.
+    async fn feed(&mut self, piece: &[u8], answers: &mut Vec<u8>) {
+        let (was_within, service) = (self.lines.is_within(), self.service.get());
+        let is_complete = self.lines.push(piece, || service.incoming(TooLong::Refuse));
+        let is_within = self.lines.is_within();
+        if is_complete {
+            self.n_lines += 1;
+            if let Some(line) = self.lines.finish() {
+                answer(&service, &self.query, self.n_lines, line, answers).await;
+            }
+        }
+        if is_complete || is_within != was_within {
             let limits = &service.settings().limits;
-            self.deadline = Instant::now() + if is_within { limits.message() } else { limits.idle() };
+            self.deadline = Instant::now() + if is_complete { limits.idle() } else { limits.message() };
         }
     }
 }
 
 /// Writes the answer to a line, unless it is blank.
-fn answer(
+async fn answer(
     service: &Service,
     query: &ScoreQuery,
     number: u64,
-    line: Result<&[u8], ServiceError>,
+    line: Result<Incoming, ServiceError>,
     answers: &mut Vec<u8>,
 ) {
-    if line.as_ref().is_ok_and(|line| line.trim_ascii().is_empty()) {
+    let line = line.as_ref().map(Incoming::bytes);
+    if line.is_ok_and(|line| line.trim_ascii().is_empty()) {
         return;
     }
     // it was checked when the request began
     let Ok(model) = query.model() else { return };
-    let parsed: Result<LabelLine<'_>, _> = line.map_err(|failure| failure.to_string()).and_then(parse_json);
+    let parsed: Result<LabelLine<'_>, _> = line.map_err(ToString::to_string).and_then(parse_json);
     let (id, verdict) = match parsed {
         Ok(LabelLine { id: Some(id), .. }) if id.get().len() > MOST_ID => {
             (None, Err(format!("expected an id of at most {MOST_ID} bytes, got {}", id.get().len())))
@@ -164,9 +166,10 @@ fn answer(
         Ok(LabelLine { id, text, mail, vector }) => {
             let request = Request { probabilities: query.probabilities, ..Request::new(Door::Http, model) };
             let json = JsonDocument { text, mail, vector };
-            let score =
-                |document: Document<'_>| service.score(&request, document.with_vector(&json.vector.0));
-            let answer = json.document().and_then(score);
+            let answer = match json.document() {
+                Ok(document) => service.score(&request, document.with_vector(&json.vector.0)).await,
+                Err(failure) => Err(failure),
+            };
             (id, answer.map(|answer| answer.with_reasons(None)).map_err(|failure| failure.to_string()))
         }
         Err(error) => (None, Err(error)),
@@ -184,55 +187,35 @@ fn write(reply: &LabelReply<'_>, answers: &mut Vec<u8>) {
     answers.push(b'\n');
 }
 
-/// Splits a body into lines, however it is cut into chunks. Only a line that is not yet complete is kept, as far as a
-/// message may be long.
+/// The line that arrives, however it is cut into pieces. It is kept as far as a message may be long.
 #[derive(Default)]
 struct LineBuffer {
-    /// The beginning of a line, or why it cannot be kept.
+    /// Its beginning, or why it cannot be kept.
     partial: Option<Result<Incoming, ServiceError>>,
 }
 
 impl LineBuffer {
-    /// Adds a chunk. Calls `on_line` for each line that it completes, without its line feed.
-    fn push(
-        &mut self,
-        chunk: &[u8],
-        new: &dyn Fn() -> Incoming,
-        mut on_line: impl FnMut(Result<&[u8], ServiceError>),
-    ) {
-        let mut rest = chunk;
-        while let Some(end) = rest.iter().position(|byte| *byte == b'\n') {
-            self.keep(&rest[..end], new);
-            self.finish(&mut on_line);
-            rest = &rest[end + 1..];
+    /// Adds a piece, which has a line feed at most at its end; returns whether the line is complete then.
+    fn push(&mut self, piece: &[u8], new: impl FnOnce() -> Incoming) -> bool {
+        let text = piece.strip_suffix(b"\n");
+        let bytes = text.unwrap_or(piece);
+        if !bytes.is_empty()
+            && let Ok(line) = self.partial.get_or_insert_with(|| Ok(new()))
+            && let Err(failure) = line.push(bytes)
+        {
+            self.partial = Some(Err(failure));
         }
-        self.keep(rest, new);
+        text.is_some()
     }
 
-    /// Ends the current line. At the end of the body, it may have no line feed.
-    fn finish(&mut self, mut on_line: impl FnMut(Result<&[u8], ServiceError>)) {
-        match self.partial.take() {
-            Some(Ok(line)) => on_line(Ok(line.bytes())),
-            Some(Err(failure)) => on_line(Err(failure)),
-            None => on_line(Ok(b"")),
-        }
+    /// Takes the line, without its line feed; `None` if it is empty.
+    fn finish(&mut self) -> Option<Result<Incoming, ServiceError>> {
+        self.partial.take()
     }
 
     /// Whether a line has begun to arrive.
     fn is_within(&self) -> bool {
         self.partial.is_some()
-    }
-
-    fn keep(&mut self, bytes: &[u8], new: &dyn Fn() -> Incoming) {
-        if bytes.is_empty() {
-            return;
-        }
-        let partial = self.partial.get_or_insert_with(|| Ok(new()));
-        if let Ok(line) = partial
-            && let Err(failure) = line.push(bytes)
-        {
-            *partial = Err(failure);
-        }
     }
 }
 
@@ -249,16 +232,19 @@ mod tests {
         let admission = Admission::new(1 << 20, LIMIT, Arc::default());
         let mut lines = LineBuffer::default();
         let mut found = Vec::new();
-        let mut on_line = |line: Result<&[u8], ServiceError>| {
+        let mut take = |line: Option<Result<Incoming, ServiceError>>| {
             found.push(match line {
-                Ok(line) => String::from_utf8(line.to_vec()).unwrap(),
-                Err(failure) => format!("{failure:?}"),
+                Some(Ok(line)) => String::from_utf8(line.bytes().to_vec()).unwrap(),
+                Some(Err(failure)) => format!("{failure:?}"),
+                None => String::new(),
             });
         };
-        for chunk in chunks {
-            lines.push(chunk, &|| admission.incoming(TooLong::Refuse), &mut on_line);
+        for piece in chunks.iter().flat_map(|chunk| chunk.split_inclusive(|byte| *byte == b'\n')) {
+            if lines.push(piece, || admission.incoming(TooLong::Refuse)) {
+                take(lines.finish());
+            }
         }
-        lines.finish(&mut on_line);
+        take(lines.finish());
         assert!(!lines.is_within() && admission.in_flight() == 0);
         found
     }

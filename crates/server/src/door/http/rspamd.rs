@@ -74,7 +74,7 @@ pub(super) async fn check(context: SharedContext, http: HttpRequest) -> Result<R
         request.model = ModelId::Shared;
     }
     let begun = Instant::now();
-    let answer = context.service.score(&request, Document::Mail(incoming.bytes()))?;
+    let answer = context.service.score(&request, Document::Mail(incoming.bytes())).await?;
     let mut reply = reply(&answer, context.service.settings().verdict.keep_headers);
     reply["message-id"] = Value::from(message_id(incoming.bytes()));
     reply["time_real"] = Value::from(begun.elapsed().as_secs_f64());

@@ -228,7 +228,7 @@ async fn answer(
         ..Request::new(Door::Http, model)
     };
     let document = posted.document()?;
-    let answer = context.service.score(&request, document.with_vector(&posted.json.vector.0))?;
+    let answer = context.service.score(&request, document.with_vector(&posted.json.vector.0)).await?;
     Ok(Json(answer.with_reasons(n_reasons)).into_response())
 }
 

@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use tamis_mail::passthrough::holds_verdict;
 use tamis_train::Document;
-use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::time::Instant;
 
 use crate::door::milter::packet::{Packet, ProtocolOptions};
@@ -68,7 +67,7 @@ impl MilterSession {
     }
 
     /// Takes a packet and adds the replies to it.
-    pub(crate) fn take(&mut self, packet: &Packet<'_>, replies: &mut Replies) -> ControlFlow<()> {
+    pub(crate) async fn take(&mut self, packet: &Packet<'_>, replies: &mut Replies) -> ControlFlow<()> {
         if let Packet::Negotiate(offer) = packet {
             return self.negotiate(offer, replies);
         }
@@ -103,7 +102,7 @@ impl MilterSession {
             Packet::Body(part) => self.message().add_body(part),
             Packet::EndOfBody(part) => {
                 self.message().add_body(part);
-                self.end(&options, replies);
+                self.end(&options, replies).await;
             }
             Packet::Abort => self.forget(),
             Packet::QuitNewConnection => {
@@ -152,10 +151,10 @@ impl MilterSession {
     }
 
     /// Scores the message and replies with the verdict.
-    fn end(&mut self, options: &ProtocolOptions, replies: &mut Replies) {
+    async fn end(&mut self, options: &ProtocolOptions, replies: &mut Replies) {
         let Some(message) = self.message.take() else { return };
         let service = self.service.get();
-        let answer = self.score(&service, &message);
+        let answer = self.score(&service, &message).await;
         self.queue_id = String::new();
         let settings = service.settings();
         let milter = &settings.milter;
@@ -181,7 +180,7 @@ impl MilterSession {
         replies.go_on();
     }
 
-    fn score(&self, service: &Service, message: &Transaction) -> Result<Answer, ServiceError> {
+    async fn score(&self, service: &Service, message: &Transaction) -> Result<Answer, ServiceError> {
         let bytes = message.bytes()?;
         let recipients = &message.recipients;
         let (model, is_mail_server) = match self.peer {
@@ -196,17 +195,9 @@ impl MilterSession {
         let envelope = Envelope { client, is_authenticated, recipient: recipients.common() };
         let queue_id = &self.queue_id;
         let request = Request { queue_id, envelope, is_mail_server, ..Request::new(Door::Milter, model) };
-        let mut answer = away_from_others(|| service.score(&request, Document::Mail(bytes)))?;
+        let mut answer = service.score(&request, Document::Mail(bytes)).await?;
         answer.truncated |= message.is_cut();
         Ok(answer)
-    }
-}
-
-/// Runs work that may wait for the disk without holding up other connections.
-fn away_from_others<T>(work: impl FnOnce() -> T) -> T {
-    match Handle::try_current().map(|handle| handle.runtime_flavor()) {
-        Ok(RuntimeFlavor::MultiThread) => tokio::task::block_in_place(work),
-        _ => work(),
     }
 }
 

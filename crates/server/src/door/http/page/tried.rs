@@ -43,9 +43,10 @@ pub(super) async fn score(context: SharedContext, request: Request) -> Shown {
     let model = model_of(parts.fields.text("user"));
     // the one line that an empty field beside a file sends
     let raw = parts.message.bytes().trim_ascii_start();
-    let answer = service.score(&Question::new(Door::Page, model), Document::Mail(raw))?;
+    let answer = service.score(&Question::new(Door::Page, model), Document::Mail(raw)).await?;
     let entry = answer.history.and_then(|id| service.history.get(id));
-    let why = service.explain(model, Document::Mail(raw), why)?;
+    let explain = || service.explain(model, Document::Mail(raw), why);
+    let why = service.away_from_others(model, Document::Mail(raw), explain).await?;
     let content = html! {
         p { "The verdict is " strong { (shown(&answer.label, 80)) } ": log-odds " (nats(answer.log_odds)) " nats, probability " (format!("{:.4}", answer.probability)) "." @if let Some(rule) = &answer.rule { " The rule " (shown(rule, 80)) " applies." } }
         (why)
