@@ -8,6 +8,7 @@ mod cut_off;
 mod delivery;
 mod dovecot;
 mod evasion;
+mod forwarded;
 mod log;
 mod names;
 mod on_its_way;

@@ -1,7 +1,7 @@
 //! Mail to terms, and verdicts into mail.
 
 use tamis_mail::passthrough::{SpamStatus, Verdict, annotate};
-use tamis_mail::{Limits, Message, Piece, looks_like_mail};
+use tamis_mail::{Limits, Message, Piece, forwarded_messages, looks_like_mail};
 
 pub const VERDICT: Verdict<'_> = Verdict {
     label: "spam",
@@ -34,6 +34,7 @@ pub fn run(data: &[u8]) {
     assert!(texts.map(String::len).sum::<usize>() <= 80);
     assert!(message.parts().len() <= 4 && message.headers().len() <= 3);
     pieces(&message, 10);
+    assert!(forwarded_messages(data, &least).0.len() <= 1);
 }
 
 /// The terms and texts of a message.

@@ -242,8 +242,52 @@ fn the_recipe_for_moves_holds_settings_scripts_and_the_program() {
     let output = learn(&["spam"]);
     assert!(output.status.success(), "{}", stderr(&output));
     assert!(learn(&[]).status.success());
+    let refused = stderr(&learn(&["spam", "--forwarded"]));
+    assert!(refused.contains("expected a message that forwards others"), "{refused}");
     let model = world.path("home/.local/share/tamis/model.tamis");
     let known = world.succeed(&["inspect", "-m", model.to_str().unwrap()]);
     assert!(known.contains("1 learned"), "{known}");
     assert!(world.path("home/.local/share/tamis/spool").is_dir());
+}
+
+/// The guide's lines for procmail. What they cannot teach is delivered.
+#[test]
+fn mail_to_the_addresses_of_the_guide_teaches_what_it_forwards() {
+    if skip_without(&["procmail"]) {
+        return;
+    }
+    let world = world();
+    let guide = fs::read_to_string(root().join("docs/guide/mail-administrator.md")).unwrap();
+    let (_, rest) = guide.split_once("### Learn what people forward").unwrap();
+    let (_, rest) = rest.split_once("    :0 w\n").unwrap();
+    let lines: Vec<_> = rest.lines().take_while(|line| line.starts_with("    ") || line.is_empty()).collect();
+    let rules = format!(":0 w\n{}\n", lines.join("\n").replace("    ", ""))
+        .replace("tamis learn", &format!("{TAMIS} learn"));
+    let rules = world.write("rules", rules);
+    let ham = fs::read(root().join("corpora/mail/ham/018-fwd-is-this-spam.eml")).unwrap();
+    for (address, raw, is_delivered) in [
+        ("spam@example.org", &ham, false),
+        ("ham@example.org", &message("02.eml"), true),
+        ("anna@example.org", &ham, true),
+    ] {
+        let mut procmail = Command::new("procmail");
+        let home = world.path("").display().to_string();
+        procmail.args([
+            &format!("HOME={home}"),
+            &format!("PATH={PATH}"),
+            "SHELL=/bin/sh",
+            "LOGFILE=/dev/null",
+        ]);
+        procmail.arg(format!("DEFAULT={}", world.path("Maildir/").display())).arg(&rules);
+        let output = feed(procmail, &[format!("X-Original-To: {address}\n").as_bytes(), raw].concat());
+        assert!(output.status.success(), "{}", stderr(&output));
+        let delivered = delivered(&world, "Maildir/new");
+        assert_eq!(
+            delivered.iter().any(|raw| raw.contains(address)),
+            is_delivered,
+            "{address}: {delivered:?}"
+        );
+    }
+    let forgotten = world.succeed(&["forget", "--name", "<a9959c15-ab96-aef7-1d6c2e992e5f@lucky-draw.test>"]);
+    assert!(forgotten.starts_with("forgot 1 document"), "{forgotten}");
 }

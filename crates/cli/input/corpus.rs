@@ -22,7 +22,7 @@ use crate::input::vectors::VectorSource;
 pub(crate) struct Corpus<'a> {
     pub(crate) kind: Kind,
     pub(super) files: Vec<InputFile>,
-    pub(super) input: &'a InputArgs,
+    pub(crate) input: &'a InputArgs,
     pub(super) wanted: SourceScope,
     pub(super) unreadable: usize,
     /// Paths named by the user that could not be read.

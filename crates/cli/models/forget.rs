@@ -42,6 +42,9 @@ pub(crate) struct ForgetArgs {
     /// Forget the message with this Message-ID; its file is not needed
     #[arg(long, value_name = "MESSAGE-ID", conflicts_with = "files_from", allow_hyphen_values = true)]
     pub(crate) name: Vec<String>,
+    /// Forget the messages that a message forwards as attachments, as `tamis learn --forwarded` learns them
+    #[arg(long)]
+    pub(crate) forwarded: bool,
     #[command(flatten)]
     pub(crate) progress: ProgressArgs,
     #[command(flatten)]
@@ -85,17 +88,19 @@ pub(crate) fn forget(args: &ForgetArgs) -> Result<u8> {
     }
     let mut unreadable = 0;
     if let Some(mut corpus) = corpus {
-        unreadable = for_each(&mut corpus, &mut learner, &args.progress, |learner, item, _, document| {
-            match learner.forget(label, document) {
-                Ok(its) => (forgotten, name) = (forgotten + 1, its),
-                Err(error) if error.kind() == ErrorKind::NotLearned => {
-                    say!("tamis: {}: {error}", shown_path(&item.name()));
-                    unknown += 1;
+        let (progress, forwarded) = (&args.progress, args.forwarded);
+        unreadable =
+            for_each(&mut corpus, &mut learner, progress, forwarded, |learner, item, _, document| {
+                match learner.forget(label, document) {
+                    Ok(its) => (forgotten, name) = (forgotten + 1, its),
+                    Err(error) if error.kind() == ErrorKind::NotLearned => {
+                        say!("tamis: {}: {error}", shown_path(&item.name()));
+                        unknown += 1;
+                    }
+                    Err(error) => return Err(error.into()),
                 }
-                Err(error) => return Err(error.into()),
-            }
-            Ok(())
-        })?;
+                Ok(())
+            })?;
     }
     commit(&mut learner)?;
     let name = name.filter(|_| forgotten == 1).map_or(String::new(), |name| format!(": {}", shown(&name)));

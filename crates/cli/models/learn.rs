@@ -6,16 +6,16 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
-use tamis_mail::looks_like_mail;
+use tamis_mail::{forwarded_messages, looks_like_mail};
 use tamis_program::{
     ERROR, commit, counted, done, grouped, named, note, open_model, say, shown, shown_path,
-    survive_file_limits,
+    survive_file_limits, told,
 };
 use tamis_train::{
-    Classes, Document, ErrorKind, Filter, Keep, LearnOptions, LearnOutcome, Learner, Recipe, TrainOptions,
-    join_labels, split_labels,
+    Classes, Document, ErrorKind, Filter, Keep, LearnOptions, LearnOutcome, Learner, Limits, Recipe,
+    TrainOptions, join_labels, split_labels,
 };
 
 use crate::args::{ChangeArgs, GroupArgs, InputArgs, LogArg, ModelArgs};
@@ -34,6 +34,7 @@ Example:
   tamis learn ham \"$HOME/Maildir/.Archive\"
   tamis learn spam --if-wrong < message.eml
   tamis learn corrected.csv
+  tamis learn spam --forwarded < message.eml
   tamis learn spam --spool ~/.local/share/tamis/spool < message.eml
   grep -l casino mail/* | tamis learn spam --files-from -")]
 pub(crate) struct LearnArgs {
@@ -43,6 +44,10 @@ pub(crate) struct LearnArgs {
     pub(crate) documents: DocumentArgs,
     #[command(flatten)]
     spool: SpoolArgs,
+    /// Learn the messages that a message forwards as attachments (message/rfc822, or mail in files named *.eml) instead of
+    /// the message itself, for an address such as spam@example.org. A message that forwards none is an error
+    #[arg(long, conflicts_with_all = ["vectors", "vector_column", "encoder"])]
+    pub(crate) forwarded: bool,
     #[command(flatten)]
     wrong: WrongArgs,
     /// Allow a label that the model does not know yet
@@ -155,6 +160,8 @@ pub(crate) struct LearnCounts {
     already: u64,
     moved: u64,
     right: u64,
+    /// Whether it was said of a message that it forwards others.
+    has_forwards: bool,
 }
 
 impl LearnCounts {
@@ -164,7 +171,7 @@ impl LearnCounts {
         args: &LearnArgs,
         learner: &mut Learner,
         taught: LabelledDocument<'_>,
-        name: impl FnOnce() -> String,
+        name: impl Fn() -> String,
     ) -> tamis_train::Result<bool> {
         let LabelledDocument { label, group, document } = taught;
         if args.is_sure(label, learner, document)? {
@@ -187,6 +194,12 @@ impl LearnCounts {
                 );
             }
             _ => self.learned += 1,
+        }
+        let limits = &learner.filter().information().recipe.limits;
+        if !self.has_forwards && !forwarded_messages(mail(document), limits).0.is_empty() {
+            self.has_forwards = true;
+            let advice = "to learn those instead: tamis forget, then tamis learn --forwarded";
+            say!("tamis: {}: learned itself, not the messages that it forwards; {advice}", name());
         }
         Ok(true)
     }
@@ -379,19 +392,15 @@ pub(crate) fn run(args: &LearnArgs) -> Result<u8> {
     };
     learned.iter().try_for_each(|label| add(&mut learner, label))?;
     let (mut counts, mut logged) = (LearnCounts::default(), Vec::new());
+    let (progress, forwards) = (&args.progress, args.forwarded);
     let unreadable =
-        for_each(&mut corpus, &mut learner, &args.progress, |learner, item, given, document| {
+        for_each(&mut corpus, &mut learner, progress, forwards, |learner, item, given, document| {
             let (name, group) = (|| shown_path(&item.name()), given.group);
             let label = learned.as_deref().unwrap_or(given.label);
             add(learner, label)?;
             match counts.learn(args, learner, LabelledDocument { label, group, document }, name) {
                 Ok(true) if log.is_some() => {
-                    let id = if let Document::Mail(raw) = document.apart().0 {
-                        message_id(raw)
-                    } else {
-                        String::new()
-                    };
-                    logged.push((id, label.to_owned()));
+                    logged.push((message_id(mail(document)), label.to_owned()));
                 }
                 Err(error) if error.kind() == ErrorKind::Label => bail!("{error}; --new-label adds it"),
                 result => _ = result?,
@@ -428,17 +437,37 @@ pub(crate) fn corpus<'a>(
     }
 }
 
-/// Visits the documents one after another. Returns the exit status, which depends on unreadable documents.
+/// The bytes of a message; none of another document.
+fn mail(document: Document<'_>) -> &[u8] {
+    if let Document::Mail(raw) = document.apart().0 { raw } else { &[] }
+}
+
+/// The messages that a message forwards as attachments.
+///
+/// # Errors
+/// If there are none.
+pub(crate) fn forwarded(raw: &[u8], limits: &Limits, name: &str) -> Result<Vec<Vec<u8>>> {
+    let (messages, hit) = forwarded_messages(raw, limits);
+    if !hit.is_empty() {
+        say!("tamis: {name}: messages may be left out that it forwards beyond the limits ({hit})");
+    }
+    ensure!(!messages.is_empty(), "expected a message that forwards others as attachments, got one without");
+    Ok(messages)
+}
+
+/// Visits the documents one after another; with `forwards`, the messages that they forward instead. Returns the exit status,
+/// which depends on unreadable documents.
 pub(crate) fn for_each(
     corpus: &mut Corpus<'_>,
     learner: &mut Learner,
     progress: &ProgressArgs,
+    forwards: bool,
     mut work: impl FnMut(&mut Learner, &Item<'_>, Attributes<'_>, Document<'_>) -> Result<()> + Send,
 ) -> Result<u8> {
     let limits = learner.filter().information().recipe.limits;
     let has_dots = progress.has_dots();
     corpus.has_bar &= !has_dots;
-    let has_empty = AtomicBool::new(false);
+    let (has_refused, is_strict) = (AtomicBool::new(false), corpus.input.strict);
     // one after another, since whether a document is learned can depend on those before it
     let state = Mutex::new((learner, &mut work));
     let one = rayon::ThreadPoolBuilder::new().num_threads(1).use_current_thread().build();
@@ -448,17 +477,26 @@ pub(crate) fn for_each(
             || Ok(()),
             |(), item, given, document| {
                 let name = || shown_path(&item.name());
+                let refuse = |why: &str| {
+                    say!("tamis: {}: {why}", name());
+                    has_refused.fetch_or(item.named() || is_strict, Ordering::Relaxed);
+                    Ok(())
+                };
                 if matches!(document.apart().0, Document::Mail([])) {
-                    say!("tamis: {}: expected a message, got nothing", name());
-                    has_empty.fetch_or(item.named(), Ordering::Relaxed);
-                    return Ok(());
+                    return refuse("expected a message, got nothing");
                 }
                 if matches!(document.apart().0, Document::Mail(bytes) if item.named() && !looks_like_mail(bytes)) {
                     say!("tamis: {}: this does not look like mail, which the model is for", name());
                 }
                 let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
                 let (learner, work) = &mut *state;
-                work(learner, item, given, document)
+                match forwards.then(|| forwarded(mail(document), &limits, &name())) {
+                    None => work(learner, item, given, document),
+                    Some(Ok(inside)) => {
+                        inside.iter().try_for_each(|raw| work(learner, item, given, Document::Mail(raw)))
+                    }
+                    Some(Err(why)) => refuse(&told(&why)),
+                }
             },
             |_, ()| {
                 dot(has_dots, ".");
@@ -468,7 +506,7 @@ pub(crate) fn for_each(
     })?;
     dot(has_dots, "\n");
     let status = corpus.conclude(finished.unreadable);
-    Ok(if has_empty.into_inner() { ERROR } else { status })
+    Ok(if has_refused.into_inner() { ERROR } else { status })
 }
 
 /// Prints a sign of progress. A failure to write it is ignored.

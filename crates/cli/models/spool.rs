@@ -13,16 +13,17 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result, anyhow, bail};
 use tamis_program::{ERROR, Stream, commit, make_private, say, shown, shown_path, survive_file_limits, told};
-use tamis_train::{Document, ErrorKind, Kind, Learner, Recipe};
+use tamis_train::{Document, ErrorKind, Kind, Learner, Limits, Recipe};
 
-use crate::models::learn::{LabelledDocument, LearnArgs, LearnCounts, print};
+use crate::models::learn::{LabelledDocument, LearnArgs, LearnCounts, forwarded, print};
 use crate::output::{VerdictLog, message_id};
 
 /// Maximum bytes of a message that are kept; learning reads less of it.
 const MOST_BYTES: u64 = 256 << 20;
 
-/// Learns the message on standard input, after those that wait in the spool; without a label, only those. The message is
-/// put into the spool first. Once it is there, only a message that can never be learned is an error.
+/// Learns the message on standard input, or those that it forwards, after those that wait in the spool; without a label, only
+/// the latter. The messages are put into the spool first. Once they are there, only one that can never be learned is an
+/// error.
 pub(crate) fn run(args: &LearnArgs, folder: &Path) -> Result<u8> {
     let path = args.model.own.path()?;
     let log = args.log.begin(&args.model.own);
@@ -38,7 +39,12 @@ pub(crate) fn run(args: &LearnArgs, folder: &Path) -> Result<u8> {
     if message.is_empty() {
         bail!("expected a message to learn, got nothing");
     }
-    match MailSpool::open(folder).and_then(|spool| spool.put(label, &message).map(|()| spool)) {
+    let messages = match args.forwarded {
+        true => forwarded(&message, &Limits::default(), "standard input")?,
+        false => vec![message],
+    };
+    let put = |spool: &MailSpool<'_>| messages.iter().try_for_each(|message| spool.put(label, message));
+    match MailSpool::open(folder).and_then(|spool| put(&spool).map(|()| spool)) {
         Ok(spool) => {
             if let Err(error) = work.learn(Some(&spool), None) {
                 let folder = shown_path(&folder);
@@ -50,7 +56,7 @@ pub(crate) fn run(args: &LearnArgs, folder: &Path) -> Result<u8> {
         }
         Err(error) => {
             say!("tamis: {}; the message is learned without the spool", told(&error));
-            work.learn(None, Some((label, &message)))?;
+            work.learn(None, Some((label, &messages)))?;
         }
     }
     work.finish()
@@ -71,8 +77,8 @@ impl<'a> SpoolRun<'a> {
         SpoolRun { args, log, counts: BTreeMap::new(), learned: Vec::new(), status: 0 }
     }
 
-    /// Learns all that waits in the spool, then a message that could not be put there.
-    fn learn(&mut self, spool: Option<&MailSpool>, own: Option<(&str, &[u8])>) -> Result<()> {
+    /// Learns all that waits in the spool, then messages that could not be put there.
+    fn learn(&mut self, spool: Option<&MailSpool>, own: Option<(&str, &[Vec<u8>])>) -> Result<()> {
         let waiting = || spool.map_or(Ok(Vec::new()), MailSpool::waiting);
         if own.is_none() && waiting()?.is_empty() {
             return Ok(());
@@ -93,11 +99,11 @@ impl<'a> SpoolRun<'a> {
             }
             self.learn_files(&mut learner, &files)?;
         }
-        let Some((label, message)) = own else { return Ok(()) };
-        match self.learn_one(&mut learner, label, message, "standard input")? {
-            None => self.commit(&mut learner),
-            Some(error) => Err(error),
+        let Some((label, messages)) = own else { return Ok(()) };
+        for message in messages {
+            self.learn_one(&mut learner, label, message, "standard input")?.map_or(Ok(()), Err)?;
         }
+        self.commit(&mut learner)
     }
 
     /// Prints what was learned. Returns the exit status.

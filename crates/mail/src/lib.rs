@@ -49,6 +49,7 @@ pub use message::fields::looks_like_mail;
 pub use message::ignored;
 pub use message::limits::{Limits, LimitsHit};
 pub use message::part::{ContentDigest, Part};
+pub use message::wrapper::forwarded_messages;
 pub use message::{HeaderField, Message};
 pub use terms::{Piece, Scope, for_each_bogofilter_token};
 

@@ -19,7 +19,7 @@ pub(crate) mod mime;
 pub(crate) mod parameters;
 pub(crate) mod part;
 pub(crate) mod transfer;
-mod wrapper;
+pub(crate) mod wrapper;
 
 use crate::message::encoded_word::decode_words;
 use crate::message::ignored::{is_ignored, matches_any};
@@ -114,7 +114,7 @@ impl Message {
         let hit = LimitsHit { bytes: is_cut, text: is_cut || wrapper, wrapper, ..LimitsHit::default() };
         let raw = inside.as_deref().unwrap_or(raw);
         let (mut header_text, mut places) = (String::with_capacity(2_000), Vec::with_capacity(30));
-        let (parts, limits_hit) = mime::read_parts(raw, limits, hit, &mut |field| {
+        let (parts, limits_hit, _) = mime::read_parts(raw, limits, hit, None, &mut |field| {
             if !is_ignored(field.name) && !matches_any(field.name, extra_ignored) {
                 header_text.push_str(field.name);
                 let end_of_name = header_text.len();

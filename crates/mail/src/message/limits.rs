@@ -21,7 +21,7 @@ pub struct Limits {
     /// Bytes of the raw message that are searched for parts. By default, 64 MiB, more than mail servers accept.
     pub bytes: usize,
     /// Nested messages (`message/rfc822` and similar) that are parsed; others are read as plain text. By default, 64;
-    /// never more than 256.
+    /// never more than 256. Also the most that [`forwarded_messages`](crate::forwarded_messages) finds.
     pub nested_messages: usize,
     /// MIME parts with text that are read, including containers. By default, 1,000. As many parts without text are
     /// listed besides, so that images and empty parts do not keep text from being read.

@@ -3,7 +3,7 @@ use crate::html::looks_like_html;
 use crate::message::body_parts::{body_parts, guess_boundary};
 use crate::message::charset;
 use crate::message::encoded_word::decode_words;
-use crate::message::fields::{Field, HeaderFields, is_empty_line, verdicts_in};
+use crate::message::fields::{Field, HeaderFields, is_empty_line, looks_like_mail, verdicts_in};
 use crate::message::ignored::is_verdict;
 use crate::message::limits::{Limits, LimitsHit};
 use crate::message::part::{Part, PartHeader, declared, is_message, is_multipart};
@@ -25,13 +25,14 @@ const MOST_NESTED: usize = 256;
 const LOOKED_AT: usize = 64;
 
 /// Reads the parts of a message. Returns them with the limits that were hit, and calls `see` with the message's header
-/// fields.
+/// fields. With `attached`, finds the attached messages instead, and returns them too.
 pub(crate) fn read_parts(
     raw: &[u8],
     limits: &Limits,
     hit: LimitsHit,
+    attached: Option<Vec<Vec<u8>>>,
     see: &mut dyn FnMut(&Field<'_>),
-) -> (Vec<Part>, LimitsHit) {
+) -> (Vec<Part>, LimitsHit, Vec<Vec<u8>>) {
     let mut reader = PartReader {
         limits,
         hit,
@@ -43,9 +44,10 @@ pub(crate) fn read_parts(
         looks_left: limits.parts.saturating_mul(LOOKED_AT),
         passes_left: raw.len().saturating_mul(MOST_PASSES).saturating_add(FREE),
         messages_left: limits.nested_messages.min(MOST_NESTED),
+        attached,
     };
     reader.entity(raw, "text/plain", Depth { parts: 0, multiparts: 0 }, see);
-    (reader.parts, reader.hit)
+    (reader.parts, reader.hit, reader.attached.unwrap_or_default())
 }
 
 /// The nesting depth of a part.
@@ -71,6 +73,8 @@ struct PartReader<'l> {
     /// Bytes left to pass over, whatever for.
     passes_left: usize,
     messages_left: usize,
+    /// The attached messages that were found, if they are read instead of text.
+    attached: Option<Vec<Vec<u8>>>,
 }
 
 /// Takes `n` from what is left. Takes nothing and returns `false` if there is less.
@@ -116,6 +120,9 @@ impl PartReader<'_> {
         let body = fields.into_body();
         let body = if may_be_forged { without_verdicts(body) } else { Cow::Borrowed(body) };
         let body = &*body;
+        if self.keep_attached(&part, body) {
+            return;
+        }
 
         match self.sections(body, &boundaries, multipart.is_some(), depth) {
             Some(sections) => {
@@ -160,6 +167,25 @@ impl PartReader<'_> {
         }
         let boundary = guess_boundary(body, left)?;
         body_parts(body, &[boundary], most, left)
+    }
+
+    /// If attached messages are read, keeps the one that a part holds, decoded. Returns whether no others are within the part:
+    /// what a report (RFC 6522) returns was not attached by anyone.
+    fn keep_attached(&mut self, part: &Part, body: &[u8]) -> bool {
+        let Some(attached) = &mut self.attached else { return false };
+        let kind = part.content_type.as_str();
+        let is_message = matches!(kind, "message/rfc822" | "message/global" | "message/news");
+        let is_file = |name: &String| name.to_ascii_lowercase().ends_with(".eml");
+        if is_message || part.file_name.as_ref().is_some_and(is_file) {
+            let message = transfer::decode(body, part.transfer_encoding.as_deref());
+            let is_one =
+                if is_message { !message.trim_ascii().is_empty() } else { looks_like_mail(&message) };
+            match is_one && take(&mut self.messages_left, 1) {
+                true => attached.push(message.into_owned()),
+                false => self.hit.nested_messages |= is_one,
+            }
+        }
+        kind == "multipart/report" || !is_multipart(kind)
     }
 
     fn multipart(&mut self, part: Part, sections: Vec<&[u8]>, depth: Depth) {
@@ -334,15 +360,20 @@ mod tests {
             ..Limits::default()
         };
         let opened = format!("{multipart}--b\n\n");
-        for once in ["", multipart, &opened, "Content-Type: multipart/digest; boundary=b\n\n", "Subject: x\n"]
+        let file = "Content-Type: text/plain; name=a.eml\n\nFrom: a\nTo: b\n\n";
+        for once in
+            ["", file, multipart, &opened, "Content-Type: multipart/digest; boundary=b\n\n", "Subject: x\n"]
         {
             check_linear(&units, |text| {
-                read_parts(
-                    format!("{once}{text}").as_bytes(),
-                    &boundless,
-                    LimitsHit::default(),
-                    &mut |field| drop(field.unfolded()),
-                );
+                for attached in [None, Some(Vec::new())] {
+                    read_parts(
+                        format!("{once}{text}").as_bytes(),
+                        &boundless,
+                        LimitsHit::default(),
+                        attached,
+                        &mut |field| drop(field.unfolded()),
+                    );
+                }
             });
         }
     }

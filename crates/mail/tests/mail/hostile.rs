@@ -1,10 +1,12 @@
 //! Messages made to break parsers.
 use proptest::prelude::*;
-use tamis_mail::{Limits, LimitsHit, Message, looks_like_mail};
+use tamis_mail::{Limits, LimitsHit, Message, forwarded_messages, looks_like_mail};
 
 /// Everything a caller may ask of a message.
 fn exercise(raw: &[u8], limits: &Limits) -> Message {
     looks_like_mail(raw);
+    let (forwarded, _) = forwarded_messages(raw, limits);
+    assert!(forwarded.len() <= limits.nested_messages.min(256));
     let message = Message::parse(raw, limits);
     assert!(message.parts().len() <= limits.parts.saturating_mul(2));
     assert!(message.headers().len() <= limits.headers);
