@@ -51,7 +51,7 @@ async fn talk(stream: ImapStream, steps: &mut usize) -> Result<(), ImapError> {
         fetched.iter().all(|message| some.contains(&message.uid) && message.bytes.len() <= MOST_OF_MESSAGE)
     );
     *steps += 1;
-    server.is_read(1).await?;
+    server.still_there(&[1], false).await?;
     server.move_message(1, mailbox).await?;
     *steps += 1;
     Ok(())

@@ -1,0 +1,271 @@
+"""`tamis mailbox` and what other programs mark as junk, or as none: the keywords `$Junk`, `Junk`, `$NotJunk`, `NonJunk`, `NotJunk`."""
+
+import hashlib
+import os
+import re
+import time
+from pathlib import Path
+
+from agent import DAY, Agent, move, name_of, odd_set_up, topic_mail
+from dovecot import Dovecot, bodies, ok
+from imapd import Box, arrivals
+from owners import mailbox_of
+from support import ROOT, Skipped, check, equal
+
+AGENTS = {"tamis-spam", "$Junk"}
+
+
+def of(box, message):
+    """The UID of a message in a folder."""
+    [uid] = [uid for uid, (it, _) in box.messages.items() if it == message]
+    return uid
+
+
+def mark(box, message, *keywords):
+    """Gives a message these keywords, in place of all others but those of agents."""
+    uid = of(box, message)
+    it, flags = box.messages[uid]
+    box.messages[uid] = it, {flag for flag in flags if flag.startswith(("\\", "tamis-"))} | set(keywords)
+
+
+def marks():
+    """Junk and ham: in place, later, taken away, both, in whichever case, carried along when a message is moved."""
+    boxes = {"INBOX": Box(), "Junk": Box("\\Junk"), "Archive": Box("\\Archive")}
+    inbox, junk, archive = boxes.values()
+    imapd, agent = mailbox_of(boxes)
+    run = lambda *arguments: agent.run("run", "--once", "-q", *arguments)
+    numbers = iter(range(1_000, 2_000))
+    learned = lambda message: agent.learned("eve").get(name_of(message), [])
+
+    def has(message, label, what):
+        for _ in range(2):
+            run()
+            equal(learned(message), [label] if label else [], what)
+
+    run()
+    # as it arrives, as if read and left for days, it stays where it is
+    for n, keyword in enumerate(("$Junk", "Junk", "$JUNK")):
+        message = topic_mail("something new", next(numbers))
+        uid = inbox.add(message, [keyword, "\\Seen"])
+        arrivals[message] = time.time() - 5 * DAY * (n % 2)
+        has(message, "spam", f"marked {keyword} in the inbox")
+        check(uid in inbox.messages, "it stays")
+    # later, and taken away: it is as if it had never been marked
+    message = topic_mail("something else", next(numbers))
+    inbox.add(message)
+    has(message, None, "unread in the inbox")
+    mark(inbox, message, "$Junk")
+    has(message, "spam", "marked later")
+    mark(inbox, message)
+    has(message, None, "no longer marked")
+    mark(inbox, message, "\\Seen")
+    has(message, "ham", "read and left, not marked")
+    # of two marks the later one counts; before that, no junk
+    mark(inbox, message, "NonJunk", "$Junk")
+    has(message, "ham", "both at once")
+    mark(inbox, message, "NonJunk")
+    run()
+    mark(inbox, message, "NonJunk", "$Junk")
+    has(message, "spam", "junk after no junk")
+    mark(inbox, message, "Junk")
+    run()
+    mark(inbox, message, "$NotJunk", "Junk")
+    has(message, "ham", "no junk after junk")
+    # what is no junk is not junked, whatever the model says, and not when it is asked to sort all
+    message = topic_mail("Junk", next(numbers))
+    uid = inbox.add(message, ["$NotJunk"])
+    run()
+    has(message, "ham", "no junk in the inbox")
+    run("--existing")
+    check(uid in inbox.messages, "it is not junked")
+    # in the junk, in a folder of kept mail
+    message = topic_mail("something for all", next(numbers))
+    junk.add(message, ["$Junk", "\\Seen"])
+    run("--dry-run")
+    equal(learned(message), [], "a dry run learns nothing")
+    mark(junk, message, "$NotJunk")
+    has(message, "ham", "no junk, though it lies there")
+    mark(junk, message, "\\Seen")
+    has(message, "spam", "no longer, read and left there")
+    message = topic_mail("something kept", next(numbers))
+    archive.add(message, ["$Junk"])
+    has(message, "spam", "junk in the archive")
+    # what is moved after it was marked belongs where it was moved
+    junk.add(*archive.messages.pop(of(archive, message)))
+    run()
+    archive.add(*junk.messages.pop(of(junk, message)))
+    has(message, "ham", "moved with the mark it had")
+    # the provider's, of which its owner has decided nothing
+    message = topic_mail("something bad", next(numbers))
+    junk.add(message, ["$Junk"])
+    has(message, None, "marked where the provider put it")
+    # trained anew, all stays as it is
+    message = topic_mail("something old", next(numbers))
+    inbox.add(message, ["Junk"])
+    before = dict(agent.learned("eve"))
+    agent.run("train")
+    learned_anew = agent.learned("eve")
+    equal((learned_anew[name_of(message)], {name for name in before if learned_anew.get(name) != before[name]}), (["spam"], set()), "trained anew")
+    # not heard
+    agent.change(("ignore_marks = false", "ignore_marks = true"))
+    message = topic_mail("something quiet", next(numbers))
+    inbox.add(message, ["$Junk"])
+    has(message, None, "marks that are not heard")
+    imapd.close()
+    return "in place, later, taken away, both, moved, trained, not heard"
+
+
+def topics():
+    """Folders as labels: what is no junk is sorted as ever, but not into the junk."""
+    boxes = {"INBOX": Box(), "Junk": Box("\\Junk"), "Rust": Box()}
+    inbox, junk, rust = boxes.values()
+    imapd, agent = mailbox_of(boxes)
+    run = lambda: agent.run("run", "--once", "-q")
+    learned = lambda message: agent.learned("eve").get(name_of(message), [])
+    run()
+    sorted_away, bad, junked, filed = (topic_mail(name, 1_000 + n) for n, name in enumerate(("Rust", "Junk", "Junk", "Rust")))
+    inbox.add(sorted_away, ["NonJunk"])
+    inbox.add(bad, ["NonJunk"])
+    inbox.add(junked)
+    rust.add(filed)
+    for _ in range(2):
+        run()
+    check(of(rust, sorted_away) and of(inbox, bad) and of(junk, junked), "places")
+    equal([learned(message) for message in (sorted_away, bad, junked, filed)], [[], [], [], ["Rust"]], "what was learned")
+    # its owner says otherwise of each
+    mark(inbox, bad, "$Junk")
+    mark(rust, sorted_away, "$Junk")
+    mark(junk, junked, "$NotJunk")
+    mark(rust, filed, "$Junk")
+    for _ in range(2):
+        run()
+    equal([learned(message) for message in (bad, sorted_away, junked, filed)], [["spam"], ["spam"], ["inbox"], ["spam"]], "marked later")
+    # no junk after all, and nothing that says what else
+    mark(inbox, bad, "$NotJunk")
+    mark(rust, filed)
+    run()
+    equal((learned(bad), learned(filed)), ([], []), "forgotten")
+    mark(rust, filed, "\\Seen")
+    run()
+    equal(learned(filed), ["Rust"], "read and left, not marked")
+    imapd.close()
+    return "sorted, marked, no longer"
+
+
+def own():
+    """What an agent marks is no decision of its owner: on other machines, on servers with few keywords; what comes back loses it."""
+    few = ["\\Seen", "\\Deleted", "$Junk", "$NotJunk"]
+    for permanent_flags in (None, few):
+        boxes = {"INBOX": Box(), "Junk": Box("\\Junk"), "Rust": Box()}
+        inbox, junk, _ = boxes.values()
+        imapd, one = mailbox_of(boxes)
+        imapd.permanent_flags = permanent_flags
+        other = Agent()
+        odd_set_up(imapd, other)
+        other.change(("confirm_days = 1", "confirm_days = 0"))
+        other.run("train")
+        for agent in (one, other):
+            agent.run("run", "--once")
+        messages = [topic_mail("Junk", 1_000 + n) for n in range(4)]
+
+        def look():
+            for agent in (one, other) * 2:
+                agent.run("run", "--once", "-q")
+
+        for message in messages:
+            inbox.add(message)
+        look()
+        equal([flags for _, flags in junk.messages.values() if flags], [] if permanent_flags else [AGENTS] * 4, "keywords")
+        equal((len(inbox.messages), len(junk.messages)), (40, 44), "sorted")
+        for agent in (one, other):
+            check(not set(map(name_of, messages)) & set(agent.learned("eve")), "nothing is learned")
+        if not permanent_flags:
+            # taken back by its owner, who then marks it after all, in Thunderbird's way; called no junk in place; undone
+            inbox.add(*junk.messages.pop(of(junk, messages[0])))
+            mark(junk, messages[1], "$Junk", "NonJunk")
+            look()
+            for agent in (one, other):
+                equal([agent.learned("eve").get(name_of(it)) for it in messages], [["inbox"], ["inbox"], None, None], "what its owner did")
+            equal(inbox.messages[of(inbox, messages[0])][1], {"tamis-spam"}, "keywords of what came back")
+            mark(inbox, messages[0], "Junk")
+            look()
+            for agent in (one, other):
+                equal(agent.learned("eve")[name_of(messages[0])], ["spam"], "marked after all")
+            one.run("undo")
+            equal(inbox.messages[of(inbox, messages[2])][1], {"tamis-spam"}, "keywords of what was undone")
+        # flagged in the inbox
+        message = topic_mail("Junk", 2_000)
+        inbox.add(message)
+        for agent in (one, other):
+            agent.change(('action = "move"', 'action = "flag"'))
+        look()
+        check(of(inbox, message), "it stays")
+        for agent in (one, other):
+            check(name_of(message) not in agent.learned("eve"), "what is flagged is not learned")
+        imapd.close()
+    return "two agents; any keywords, few keywords; taken back, undone, flagged"
+
+
+def corpus():
+    """Ham and spam of SpamAssassin's corpus, in an order that does not depend on their names."""
+    folder = Path(os.environ.get("TAMIS_CORPORA", ROOT.parent / "shared/corpora")) / "spamassassin"
+    if not folder.is_dir():
+        raise Skipped(f"there is no {folder}")
+    found = []
+    for label in ("ham", "spam"):
+        mails = {path.read_bytes() for path in (folder / label).rglob("*") if path.is_file()}
+        mails = sorted((re.sub(rb"\r?\n", b"\r\n", it) for it in mails if b"\0" not in it), key=lambda it: hashlib.md5(it).digest())
+        found.append(mails)
+    return found
+
+
+import sys
+N_HAM, N_SPAM = int(os.environ.get("NH", 300)), int(os.environ.get("NS", 20))
+def marked_spam():
+    """Real mail, real server: spam that is marked teaches nearly as much as spam that is moved; what is no junk is not junked."""
+    ham, spam = corpus()
+    server, now, junked, lost = Dovecot(), int(time.time()), {}, {}
+    for way in ("moved", "marked", "marked later"):
+        user = way.replace(" ", "-")
+        server.fill(user, "INBOX", [(now - 60 * DAY + n * 3_600, it) for n, it in enumerate(ham[:N_HAM])])
+        server.fill(user, "Junk", [(now - 60 * DAY + n * 3_600, it) for n, it in enumerate(spam[:N_SPAM])])
+        agent, client = Agent(), server.client(user)
+        agent.set_up(server, user)
+        agent.run("train")
+        run = lambda: agent.run("run", "--once", "-q")
+        run()
+
+        def arrive(mails, flags=None):
+            for message in mails:
+                ok(client.append("INBOX", flags, None, message))
+
+        arrive(spam[100:220], "($Junk)" if way == "marked" else None)
+        if way != "marked":
+            run()
+            there = [uid for uid, message in bodies(client, "INBOX").items() if message in spam]
+            ok(client.select("INBOX"))
+            for uid in there:
+                move(client, uid, "Junk") if way == "moved" else ok(client.uid("STORE", str(uid), "+FLAGS.SILENT", "($Junk)"))
+        run()
+        before = len(bodies(client, "Junk"))
+        if way == "marked":
+            equal(before, 20, "what is marked stays")
+            left = ok(client.select("INBOX", readonly=True)) and ok(client.uid("SEARCH", "KEYWORD", "$Junk"))[0].split()
+            equal(len(left), 120, "what is marked stays")
+        arrive(spam[300:400])
+        run()
+        junked[way] = len(bodies(client, "Junk")) - before
+        arrive(ham[400:500])
+        run()
+        lost[way] = len(bodies(client, "Junk")) - before - junked[way]
+        if way == "marked":
+            arrive(spam[500:510], "($NotJunk)")
+            run()
+            arrive(spam[510:520])
+            run()
+            still = sum(message in spam[500:510] for message in bodies(client, "INBOX").values())
+            equal(still, 10, "messages that are no junk, left in the inbox")
+        client.logout()
+    said = ", ".join(f"{way} {n}" for way, n in junked.items())
+    check(min(junked["marked"], junked["marked later"]) >= max(85, junked["moved"] - 5), f"of 100 new spams, in the junk: {said}")
+    return f"of 100 new spams, in the junk after 120 were: {said}; of 100 new ham: {lost}; of 10 that are no junk: 0"
