@@ -33,8 +33,10 @@ body)
 A0007 OK
 * SEARCH 1
 A0008 OK
+* 1 FETCH (UID 1 FLAGS ($Junk) MODSEQ (12))
+A0009 OK
 * OK [COPYUID 7 1 12] moved
-A0009 OK done
+A000A OK done
 "#;
 
 #[test]

@@ -52,6 +52,7 @@ async fn talk(stream: ImapStream, steps: &mut usize) -> Result<(), ImapError> {
     );
     *steps += 1;
     server.still_there(&[1], false).await?;
+    server.flags(Some(1)).await?;
     server.move_message(1, mailbox).await?;
     *steps += 1;
     Ok(())

@@ -164,10 +164,9 @@ impl ImapSession {
         }
         let modseq = if self.can("CONDSTORE") { "MODSEQ " } else { "" };
         let what = format!("{} (UID FLAGS {modseq}INTERNALDATE BODY.PEEK[]<0.{most}>)", set(uids));
-        let mut fetched = self.fetch_items(&what).await?;
+        let mut fetched = self.fetch_items(&what, most).await?;
         // a message that someone removes meanwhile has no body; the server also reports flags that others change
         fetched.retain(|message| !message.bytes.is_empty() && uids.contains(&message.uid));
-        fetched.iter_mut().for_each(|message| message.bytes.truncate(most));
         fetched.sort_unstable_by_key(|message| message.uid);
         fetched.dedup_by_key(|message| message.uid);
         Ok(fetched)
@@ -176,10 +175,10 @@ impl ImapSession {
     /// The flags of all messages of the open folder, or of those that have changed since a count of the server (RFC 7162).
     pub(crate) async fn flags(&mut self, since: Option<u64>) -> Result<Vec<FetchedMessage>, ImapError> {
         let since = since.map_or_else(String::new, |n| format!(" (CHANGEDSINCE {n})"));
-        self.fetch_items(&format!("1:* (UID FLAGS){since}")).await
+        self.fetch_items(&format!("1:* (UID FLAGS){since}"), 0).await
     }
 
-    async fn fetch_items(&mut self, what: &str) -> Result<Vec<FetchedMessage>, ImapError> {
+    async fn fetch_items(&mut self, what: &str, most: usize) -> Result<Vec<FetchedMessage>, ImapError> {
         let (mut fetched, own) = (Vec::new(), self.junk_keyword.clone());
         self.exchange("reading messages", &format!("UID FETCH {what}"), |response| {
             let Response::Fetch(_, attributes) = response else { return };
@@ -199,7 +198,7 @@ impl ImapSession {
                     AttributeValue::BodySection { section: None, data: Some(data), .. }
                         if !data.starts_with(UNAVAILABLE) =>
                     {
-                        message.bytes = data.to_vec();
+                        message.bytes = data[..data.len().min(most)].to_vec();
                     }
                     _ => {}
                 }

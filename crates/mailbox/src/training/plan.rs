@@ -9,7 +9,7 @@ use tamis_program::{say, shown};
 
 use crate::files::{read_if_there, replace};
 use crate::imap::folders::Mailbox;
-use crate::imap::messages::{FetchedMessage, Location, Marks};
+use crate::imap::messages::{Location, Marks};
 use crate::imap::session::ImapSession;
 use crate::ledger::journal::FolderPosition;
 use crate::ledger::messages::MessageStates;
@@ -75,13 +75,10 @@ impl Plan {
             let (validity, next_uid) = (opened.validity, opened.next_uid);
             let there = known.in_folder(&folder.name, validity);
             // what was moved after it was marked belongs where it is
-            let is_moved = |it: &FetchedMessage| {
-                there
-                    .get(&it.uid)
-                    .is_some_and(|known| known.marks == it.marks && known.learned == folder.label)
-            };
+            let decided = |uid| there.get(&uid).map(|known| (known.marks, &known.learned));
             let label = |marks: Marks| account.label_by_mark(&folder.name, marks.say_junk(Marks::default())?);
-            let marked = server.flags(None).await?.into_iter().filter(|it| !is_moved(it));
+            let flags = server.flags(None).await?.into_iter();
+            let marked = flags.filter(|it| decided(it.uid) != Some((it.marks, &folder.label)));
             plan.folders.push(FolderPlan {
                 folder: folder.name.clone(),
                 label: folder.label.clone(),
