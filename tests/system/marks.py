@@ -257,13 +257,14 @@ def marked_spam():
         arrive(ham[400:500])
         run()
         lost[way] = len(bodies(client, "Junk")) - before - junked[way]
-        if way == "marked":
-            arrive(spam[500:510], "($NotJunk)")
-            run()
-            arrive(spam[510:520])
-            run()
-            still = sum(message in spam[500:510] for message in bodies(client, "INBOX").values())
-            equal(still, 10, "messages that are no junk, left in the inbox")
+        if way == "moved":
+            for mails, flags in ((spam[510:520], None), (spam[500:510], "($NotJunk)")):
+                arrive(mails, flags)
+                run()
+            there = [message for message in bodies(client, "Junk").values() if message in spam[500:520]]
+            ours = sum(message in spam[500:510] for message in there)
+            check(len(there) - ours >= 5, f"only {len(there) - ours} of 10 others are junked")
+            equal(ours, 0, "of 10 that are no junk, in the junk")
         client.logout()
     said = ", ".join(f"{way} {n}" for way, n in junked.items())
     check(junked["neither"] < 10, f"two spams say too much: {said}")

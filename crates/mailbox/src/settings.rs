@@ -481,4 +481,25 @@ mod tests {
         assert!(account.folder_of("other").is_none());
         assert_eq!(account.labels(), ["ham", "spam"]);
     }
+
+    #[test]
+    fn what_is_no_junk_has_a_label_only_if_there_is_one_for_it() {
+        let junk = Some("Junk".to_owned());
+        let two = [("INBOX", "ham"), ("Archive", "ham"), ("Junk", "spam")];
+        let topics = [("INBOX", "inbox"), ("Rust", "rust"), ("Junk", "spam")];
+        for (folders, place, is_junk, expected) in [
+            (two, "INBOX", true, Some("spam")),
+            (two, "INBOX", false, Some("ham")),
+            (two, "unlisted", false, Some("ham")),
+            (two, "Junk", false, Some("ham")),
+            (topics, "Rust", true, Some("spam")),
+            (topics, "INBOX", false, None),
+            (topics, "Rust", false, None),
+            (topics, "Junk", false, Some("inbox")),
+        ] {
+            let account = Account { junk: junk.clone(), ..Account::example(&folders) };
+            assert_eq!(account.label_by_mark(place, is_junk), expected, "{place}, {is_junk}");
+        }
+        assert_eq!(Account::example(&two).label_by_mark("INBOX", true), None, "without a folder for junk");
+    }
 }

@@ -36,7 +36,7 @@ A0008 OK
 * 1 FETCH (UID 1 FLAGS ($Junk) MODSEQ (12))
 A0009 OK
 * OK [COPYUID 7 1 12] moved
-A000A OK done
+A0010 OK done
 "#;
 
 #[test]

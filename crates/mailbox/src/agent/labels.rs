@@ -299,6 +299,39 @@ mod tests {
     }
 
     #[test]
+    fn what_its_owner_marks_outranks_its_place_until_it_is_moved_or_the_mark_is_gone() {
+        let marks = |junk, not_junk| Event::Marked(Marks { junk, not_junk });
+        let folders = [("INBOX", "inbox"), ("Rust", "rust"), ("Junk", "spam")];
+        let account = Account { junk: Some("Junk".to_owned()), ..Account::example(&folders) };
+        let forget = || Evidence::Correction(None);
+        let by = |known: Option<&MessageState>, at: &str, junk, not_junk| {
+            by_marks(&account, known, at, Marks { junk, not_junk })
+        };
+        for at in ["INBOX", "Rust", "Archive"] {
+            assert_eq!(by(None, at, true, false), learn("spam"), "{at}");
+            // it may be anything but junk
+            assert_eq!(by(None, at, false, true), Evidence::None, "{at}");
+        }
+        // the provider's, until it was seen without
+        assert_eq!(by(None, "Junk", true, false), Evidence::None);
+        assert_eq!(by(Some(&after([sorting("Junk")])), "Junk", true, false), learn("spam"));
+        assert_eq!(by(None, "Junk", false, true), learn("inbox"));
+        // as before, moved or not
+        let marked = after([marks(true, false), taught("spam")]);
+        assert_eq!(by(Some(&marked), "INBOX", true, false), Evidence::None);
+        assert_eq!(by(Some(&marked), "Rust", true, false), Evidence::None);
+        // gone, or no junk after all: what was learned by it is forgotten, what its place says is not
+        assert_eq!(by(Some(&marked), "INBOX", false, false), forget());
+        assert_eq!(by(Some(&marked), "Rust", false, true), forget());
+        assert_eq!(by(Some(&marked), "Junk", false, false), Evidence::None);
+        let moved = after([marks(true, false), taught("spam"), taught("rust")]);
+        assert_eq!(by(Some(&moved), "Rust", false, false), Evidence::None);
+        // both: the later
+        assert_eq!(by(Some(&after([marks(false, true)])), "Rust", true, true), learn("spam"));
+        assert_eq!(by(Some(&marked), "INBOX", true, true), forget());
+    }
+
+    #[test]
     fn what_was_learned_is_learned_once() {
         let taught = |label: &str| after([Event::Teaching, taught(label)]);
         let at = |known: &MessageState, folder: &str, label| {

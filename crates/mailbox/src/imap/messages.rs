@@ -346,6 +346,32 @@ mod tests {
     }
 
     #[test]
+    fn programs_mark_in_their_own_ways_and_agents_are_no_owners() {
+        let (junk, not_junk) = (Marks { junk: true, not_junk: false }, Marks { junk: false, not_junk: true });
+        let both = Marks { junk: true, not_junk: true };
+        for (flags, expected) in [
+            ("\\Seen $Forwarded JunkRecorded tamis-spam", Marks::default()),
+            ("$Junk", junk),
+            ("$JUNK tamis-rust", junk),
+            ("\\Flagged junk", junk),
+            ("$notjunk", not_junk),
+            ("NonJunk JunkRecorded", not_junk),
+            ("NotJunk Junk", both),
+            ("$Junk tamis-spam", Marks::default()),
+            ("$Junk tamis-spam NonJunk", not_junk),
+            ("$Junk Junk tamis-spam", junk),
+        ] {
+            let all: Vec<Cow<'_, str>> = flags.split(' ').map(Cow::Borrowed).collect();
+            assert_eq!(Marks::of(&all, Some("tamis-spam")), expected, "{flags}");
+            assert_eq!(Marks::of(&all, None), Marks::default(), "not heard");
+        }
+        // of two, the one that was not there before
+        let say = |marks: Marks, before| marks.say_junk(before);
+        assert_eq!((say(both, junk), say(both, not_junk)), (Some(false), Some(true)));
+        assert_eq!((say(both, Marks::default()), say(Marks::default(), junk)), (Some(false), None));
+    }
+
+    #[test]
     fn dates_are_read() {
         assert_eq!(seconds("17-Jul-1996 02:44:25 -0700"), Some(837_596_665));
         assert_eq!(seconds(" 1-Jan-1970 00:00:10 +0000"), Some(10));
