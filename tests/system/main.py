@@ -59,6 +59,7 @@ TESTS = {
     "topics": marks.topics,
     "own-marks": marks.own,
     "marked-spam": marks.marked_spam,
+    "live-marks": marks.live,
     "troubles": owners.troubles,
     "courier": servers.courier,
     "cyrus": servers.cyrus,

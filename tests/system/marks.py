@@ -10,7 +10,7 @@ from agent import DAY, Agent, move, name_of, odd_set_up, topic_mail
 from dovecot import Dovecot, bodies, ok
 from imapd import Box, arrivals
 from owners import mailbox_of
-from support import ROOT, Skipped, check, equal
+from support import ROOT, Skipped, check, equal, wait_for
 
 AGENTS = {"tamis-spam", "$Junk"}
 
@@ -204,6 +204,57 @@ def own():
             check(name_of(message) not in agent.learned("eve"), "what is flagged is not learned")
         imapd.close()
     return "two agents; any keywords, few keywords; taken back, undone, flagged"
+
+
+def live():
+    """A real server, two agents that run, and a program that marks: each hears what its owner says, and not the other."""
+    server, now = Dovecot(), int(time.time())
+    for name in ("INBOX", "Junk"):
+        server.fill("anna", name, [(now - 9 * DAY + n, topic_mail(name, n)) for n in range(60)], seen=False)
+    agents, client = [Agent(), Agent()], server.client("anna")
+    for agent in agents:
+        agent.set_up(server, "anna")
+        agent.change(("poll_seconds = 60", "poll_seconds = 1"))
+        agent.run("train")
+        agent.start()
+    for agent in agents:
+        agent.wait_for_look("anna")
+
+    def arrive(message, flags=None):
+        ok(client.append("INBOX", flags, None, message))
+        return message
+
+    def change(name, message, flags):
+        [uid] = [uid for uid, it in bodies(client, name).items() if it == message]
+        ok(client.select(name))
+        ok(client.uid("STORE", str(uid), flags[:6] + ".SILENT", f"({flags[6:]})"))
+
+    def heard(message, expected, what):
+        said = lambda: [agent.learned("anna").get(name_of(message)) for agent in agents]
+        wait_for(lambda: said() == [expected] * 2, f"{what}: {said()}")
+
+    # what one agent has sorted is marked, and neither learns it, while they hear what comes after it
+    spam = [arrive(topic_mail("Junk", 1_000 + n)) for n in range(5)]
+    wait_for(lambda: len(bodies(client, "Junk")) == 65, "all are sorted")
+    ok(client.select("Junk", readonly=True))
+    equal(len(ok(client.uid("SEARCH", "KEYWORD", "$Junk", "KEYWORD", "tamis-spam"))[0].split()), 5, "messages with the keywords of agents")
+    message = arrive(topic_mail("something new", 1), "($Junk)")
+    heard(message, ["spam"], "marked as it arrived")
+    change("INBOX", message, "-FLAGS$Junk")
+    heard(message, None, "no longer marked")
+    change("INBOX", message, "+FLAGSJunk")
+    heard(message, ["spam"], "marked later")
+    change("Junk", spam[0], "+FLAGSNonJunk")
+    heard(spam[0], ["ham"], "no junk in the junk")
+    friend = arrive(topic_mail("Junk", 2_000), "($NotJunk)")
+    heard(friend, ["ham"], "no junk in the inbox")
+    inbox, junk = (set(bodies(client, name).values()) for name in ("INBOX", "Junk"))
+    check({message, friend} <= inbox and set(spam) <= junk, "what is marked stays")
+    for agent in agents:
+        check(not set(map(name_of, spam[1:])) & set(agent.learned("anna")), "what an agent has marked is learned")
+        agent.kill()
+    client.logout()
+    return "two agents on Dovecot; as it arrives, later, no longer, in the junk, in the inbox"
 
 
 def corpus():
