@@ -12,6 +12,7 @@ from imapd import Box, arrivals
 from owners import mailbox_of
 from support import ROOT, Skipped, check, equal, wait_for
 
+# the keywords of what an agent has sorted as junk
 AGENTS = {"tamis-spam", "$Junk"}
 
 
@@ -295,7 +296,10 @@ def marked_spam():
             there = [uid for uid, message in bodies(client, "INBOX").items() if message in spam]
             ok(client.select("INBOX"))
             for uid in there:
-                move(client, uid, "Junk") if way == "moved" else ok(client.uid("STORE", str(uid), "+FLAGS.SILENT", "($Junk)"))
+                if way == "moved":
+                    move(client, uid, "Junk")
+                else:
+                    ok(client.uid("STORE", str(uid), "+FLAGS.SILENT", "($Junk)"))
         run()
         before = len(bodies(client, "Junk"))
         if way == "marked":

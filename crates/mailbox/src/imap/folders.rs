@@ -5,7 +5,6 @@ use base64::alphabet::IMAP_MUTF7;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use imap_proto::{MailboxDatum, NameAttribute, Response, ResponseCode, Status, StatusAttribute};
 
-use crate::imap::messages::has;
 use crate::imap::session::{FolderStatus, ImapError, ImapSession};
 
 /// Maximum number of folders; further folders are reported and ignored.
@@ -154,7 +153,7 @@ impl ImapSession {
             Response::Data { outcome, .. } => match &outcome.code {
                 Some(ResponseCode::UidValidity(n)) => opened.validity = *n,
                 Some(ResponseCode::UidNext(n)) => opened.next_uid = *n,
-                Some(ResponseCode::PermanentFlags(flags)) => opened.is_fixed = !has(flags, "\\*"),
+                Some(ResponseCode::PermanentFlags(flags)) => opened.is_fixed = !flags.contains(&"\\*".into()),
                 _ => {}
             },
             _ => {}

@@ -295,7 +295,7 @@ impl ImapSession {
     }
 }
 
-pub(super) fn has(flags: &[Cow<'_, str>], wanted: &str) -> bool {
+fn has(flags: &[Cow<'_, str>], wanted: &str) -> bool {
     flags.iter().any(|flag| flag.eq_ignore_ascii_case(wanted))
 }
 
