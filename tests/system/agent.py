@@ -492,7 +492,7 @@ def without_moving():
     check("looks at 2 messages of the inbox" in said, said)
     agent.run("run", "--once", "--flag-only")
     flags = [flags for _, flags in boxes["INBOX"].messages.values() if flags]
-    equal(flags, [{"tamis-Rust_lists"}, {"$Junk"}], "keywords")
+    equal(flags, [{"tamis-Rust_lists"}, {"$Junk", "tamis-spam"}], "keywords")
     boxes["INBOX"].add(topic_mail("Rust lists", 2_000))
     for _ in range(2):
         agent.run("run", "--once", "--copy")

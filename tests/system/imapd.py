@@ -33,6 +33,8 @@ class Imapd:
         self.boxes, self.capability, self.quirk, self.all_mail = boxes, capability, quirk, all_mail
         self.commands, self.tokens, self.lock, self.port = [], [], threading.RLock(), free_port()
         self.uid_next_on_open = True
+        # what messages may be marked with, if not with anything
+        self.permanent_flags = None
         self.listener = listen(self.port, self.serve)
 
     def close(self):
@@ -89,7 +91,8 @@ class Imapd:
                 numbers = f"(MESSAGES {len(box.messages)} UIDNEXT {box.next_uid} UIDVALIDITY {box.validity})"
                 return selected, f'* STATUS "{name[0]}" {numbers}\r\n'.encode() + ok
             said = (f"* {len(box.messages)} EXISTS\r\n* OK [UIDVALIDITY {box.validity}] valid\r\n"
-                    + (f"* OK [UIDNEXT {box.next_uid}] next\r\n" if self.uid_next_on_open else ""))
+                    + (f"* OK [UIDNEXT {box.next_uid}] next\r\n" if self.uid_next_on_open else "")
+                    + (f"* OK [PERMANENTFLAGS ({' '.join(self.permanent_flags)})] flags\r\n" if self.permanent_flags else ""))
             return name[0], said.encode() + ok
         if verb == "UID SEARCH":
             first = re.search(r"UID (\d+):\*", command)
@@ -125,7 +128,11 @@ class Imapd:
         if verb == "UID STORE":
             for uid in list(box.messages):
                 if self.within(uid, words[2]):
-                    box.messages[uid][1].update(re.search(r"\((.*)\)", command)[1].split())
+                    changed = set(re.search(r"\(([^()]*)\)$", command)[1].split())
+                    if self.permanent_flags:
+                        changed &= set(self.permanent_flags)
+                    flags = box.messages[uid][1]
+                    box.messages[uid] = box.messages[uid][0], flags - changed if "-FLAGS" in command else flags | changed
             return selected, ok
         if verb == "UID EXPUNGE":
             for uid in [uid for uid, (_, flags) in box.messages.items() if "\\Deleted" in flags and self.within(uid, words[2])]:
@@ -136,4 +143,4 @@ class Imapd:
     @staticmethod
     def within(uid, uids):
         ranges = (part.split(":") for part in uids.split(","))
-        return any(int(part[0]) <= uid <= int(part[-1]) for part in ranges)
+        return any(int(part[0]) <= uid and (part[-1] == "*" or uid <= int(part[-1])) for part in ranges)

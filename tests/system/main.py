@@ -14,6 +14,7 @@ import clients
 import faults
 import fleet
 import guide
+import marks
 import milters
 import mta
 import owners
@@ -54,6 +55,11 @@ TESTS = {
     "labels": owners.labels_change,
     "digest": owners.digest,
     "existing": owners.existing,
+    "marks": marks.marks,
+    "topics": marks.topics,
+    "own-marks": marks.own,
+    "marked-spam": marks.marked_spam,
+    "live-marks": marks.live,
     "troubles": owners.troubles,
     "courier": servers.courier,
     "cyrus": servers.cyrus,

@@ -79,6 +79,9 @@ pub struct Account {
     /// been moved by them, and counts once it has been read and left there.
     #[serde(default)]
     pub others: bool,
+    /// Whether the keywords by which other programs mark junk, and what is none, say nothing: they are not the owner's decisions.
+    #[serde(default)]
+    pub ignore_marks: bool,
     /// Whether to put a message into the inbox once a day that tells what was filed, and what was unsure.
     #[serde(default)]
     pub digest: bool,
@@ -275,9 +278,22 @@ impl Account {
         inbox.or_else(|| self.folders.iter().find(has))
     }
 
+    /// The label of junk, if there is a folder for it.
+    pub fn junk_label(&self) -> Option<&str> {
+        self.label_of(self.junk.as_deref()?)
+    }
+
     /// Whether messages of a label are junk.
     pub fn is_junk(&self, label: &str) -> bool {
-        self.junk.as_deref().is_some_and(|junk| self.label_of(junk) == Some(label))
+        self.junk_label() == Some(label)
+    }
+
+    /// The label of a message in a folder that its owner has marked as junk, or as none; `None` if its place decides. What is no
+    /// junk is of the inbox if it lies in the junk, or if there is no other label.
+    pub fn label_by_mark(&self, folder: &str, is_junk: bool) -> Option<&str> {
+        let junk = self.junk_label();
+        let is_of_inbox = self.label_of(folder) == junk || self.labels().len() == 2;
+        if is_junk { junk } else { self.label_of(&self.inbox).filter(|_| is_of_inbox) }
     }
 
     /// The labels, in alphabetical order.
@@ -464,5 +480,26 @@ mod tests {
         assert_eq!(account.folder_of("spam").unwrap().name, "Junk");
         assert!(account.folder_of("other").is_none());
         assert_eq!(account.labels(), ["ham", "spam"]);
+    }
+
+    #[test]
+    fn what_is_no_junk_has_a_label_only_if_there_is_one_for_it() {
+        let junk = Some("Junk".to_owned());
+        let two = [("INBOX", "ham"), ("Archive", "ham"), ("Junk", "spam")];
+        let topics = [("INBOX", "inbox"), ("Rust", "rust"), ("Junk", "spam")];
+        for (folders, place, is_junk, expected) in [
+            (two, "INBOX", true, Some("spam")),
+            (two, "INBOX", false, Some("ham")),
+            (two, "unlisted", false, Some("ham")),
+            (two, "Junk", false, Some("ham")),
+            (topics, "Rust", true, Some("spam")),
+            (topics, "INBOX", false, None),
+            (topics, "Rust", false, None),
+            (topics, "Junk", false, Some("inbox")),
+        ] {
+            let account = Account { junk: junk.clone(), ..Account::example(&folders) };
+            assert_eq!(account.label_by_mark(place, is_junk), expected, "{place}, {is_junk}");
+        }
+        assert_eq!(Account::example(&two).label_by_mark("INBOX", true), None, "without a folder for junk");
     }
 }

@@ -31,10 +31,12 @@ Subject: hello
 body)
 * 2 FETCH (UID 4 FLAGS (\Deleted) BODY[]<0> "quoted")
 A0007 OK
-* 1 FETCH (UID 1 FLAGS (\Seen))
+* SEARCH 1
 A0008 OK
+* 1 FETCH (UID 1 FLAGS ($Junk) MODSEQ (12))
+A0009 OK
 * OK [COPYUID 7 1 12] moved
-A0009 OK done
+A0010 OK done
 "#;
 
 #[test]

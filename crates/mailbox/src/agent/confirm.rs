@@ -12,8 +12,8 @@ use crate::ledger::entry::{Id, Sorting};
 use crate::ledger::messages::MessageState;
 use crate::settings::SortAction;
 
-/// How often to check.
-const PAUSE: Duration = Duration::from_secs(3_600);
+/// How often to check, and for marks where the server counts no changes.
+pub(crate) const PAUSE: Duration = Duration::from_secs(3_600);
 
 /// Days after which a message that is still unread is no longer checked.
 const MOST_DAYS: i64 = 30;
@@ -77,9 +77,9 @@ impl Agent<'_> {
             let label = self.account.label_of(folder).map(str::to_owned);
             let learned = fetched.into_iter().map(|message| FiledMessage {
                 id: Id::hash(&message.bytes),
-                bytes: message.bytes,
                 label: label.clone(),
                 place: Location { folder: folder.to_owned(), validity, uid: message.uid },
+                message,
             });
             self.learn(&learned.collect::<Vec<_>>())?;
         }

@@ -6,9 +6,10 @@ use anyhow::Result;
 use tamis_program::{DAY, counted, note, seconds_now, shown};
 
 use crate::agent::decide::{Verdict, decide};
+use crate::agent::labels::{Evidence, by_marks};
 use crate::agent::state::{Agent, FiledMessage};
 use crate::imap::folders::Mailbox;
-use crate::imap::messages::{FetchedMessage, Location, Transfer, keyword};
+use crate::imap::messages::{FetchedMessage, JUNK, Location, Transfer, keyword};
 use crate::imap::session::ImapError;
 use crate::ledger::entry::{Cause, Event, Id, Opinion, Sorting};
 use crate::ledger::header::Header;
@@ -104,6 +105,12 @@ impl Agent<'_> {
             if is_new && message.is_read && message.arrived.is_some_and(|at| at < left_at) {
                 step = InboxStep::Leave;
             }
+            // what its owner has marked stays
+            let marked = by_marks(self.account, known.as_ref(), &inbox.name, message.marks);
+            if let (Evidence::Correction(label @ Some(_)), false) = (marked, step == InboxStep::Remove) {
+                corrections.push(FiledMessage { id, message, label, place });
+                continue;
+            }
             let may_judge = self.may_sort_again(known.as_ref(), by_another);
             match step {
                 InboxStep::Nothing | InboxStep::Leave if may_judge => {
@@ -134,8 +141,11 @@ impl Agent<'_> {
                         // a second copy of what was sorted: whoever made it wants it here
                         self.note([(id, Event::Left { place, opinion: None })])?;
                     } else {
+                        if message.keyword.is_some() && !self.mode.is_dry {
+                            self.unmark(inbox, message.uid).await?;
+                        }
                         let label = self.account.label_of(&inbox.name).map(str::to_owned);
-                        corrections.push(FiledMessage { id, bytes: message.bytes, label, place });
+                        corrections.push(FiledMessage { id, message, label, place });
                     }
                 }
             }
@@ -165,11 +175,11 @@ impl Agent<'_> {
         };
         let opened = self.server.open(&elsewhere, false).await.map_err(Into::into);
         let Some(opened) = self.unless_refused(opened)? else { return Ok(false) };
-        let mut is_there =
-            opened.validity == place.validity && self.server.is_read(place.uid).await?.is_some();
+        let mut is_there = opened.validity == place.validity
+            && !self.server.still_there(&[place.uid], false).await?.is_empty();
         if is_there && self.mode.once {
             tokio::time::sleep(A_MOMENT).await;
-            is_there = self.server.is_read(place.uid).await?.is_some();
+            is_there = !self.server.still_there(&[place.uid], false).await?.is_empty();
         }
         Ok(is_there)
     }
@@ -184,7 +194,8 @@ impl Agent<'_> {
         let header = Header::parse(&message.bytes);
         let is_learned = self.ledger.messages.get(id).is_some_and(|known| known.learned.is_some());
         let opinion = self.model.judge(self.account, &self.ledger.messages, &message.bytes, is_learned)?;
-        let verdict = decide(self.account, &self.ledger.messages, &header, opinion.as_ref());
+        let verdict = decide(self.account, &self.ledger.messages, &header, opinion.as_ref())
+            .filter(|verdict| !(message.marks.not_junk && self.account.is_junk(&verdict.label)));
         let target = verdict.and_then(|verdict| Some((self.mailbox(&verdict.folder)?, verdict)));
         let Some((to, Verdict { label, cause, .. })) = target else {
             if is_learned {
@@ -206,8 +217,8 @@ impl Agent<'_> {
             return Ok(());
         }
         if is_learned {
-            let (bytes, place) = (message.bytes.clone(), sorting.from.clone());
-            self.learn(&[FiledMessage { id, bytes, label: None, place }])?;
+            let (message, place) = (message.clone(), sorting.from.clone());
+            self.learn(&[FiledMessage { id, message, label: None, place }])?;
         }
         self.server.have_open(inbox, true).await?;
         self.ledger.note([(id, Event::Sorting(Box::new(sorting.clone())))])?;
@@ -252,11 +263,11 @@ impl Agent<'_> {
     ) -> Result<Transfer, ImapError> {
         let (uid, action) = (sorting.from.uid, sorting.action);
         let is_junk = self.account.junk.as_deref() == Some(&sorting.to);
-        let flag = match action {
-            SortAction::Flag if is_junk => "$Junk".to_owned(),
-            _ => keyword(&sorting.opinion.label),
-        };
-        match self.server.flag(uid, &flag, modseq).await {
+        // where there are no new keywords, the mark alone would be the owner's
+        let is_fixed = self.server.open.as_ref().is_some_and(|(.., opened)| opened.is_fixed);
+        let mark = if is_junk && !is_fixed { format!("{JUNK} ") } else { String::new() };
+        let change = format!("+FLAGS.SILENT ({mark}{})", keyword(&sorting.opinion.label));
+        match self.server.flag(uid, &change, modseq).await {
             // of several agents, only one gets it
             Ok(false) => return Ok(Transfer::Gone),
             // a server without keywords: other agents take the move for their owner's

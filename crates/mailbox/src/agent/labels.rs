@@ -4,14 +4,15 @@ use std::collections::BTreeSet;
 
 use anyhow::Result;
 
+use crate::agent::confirm::PAUSE;
 use crate::agent::state::{Agent, FiledMessage};
-use crate::imap::messages::{FetchedMessage, Location, keyword};
+use crate::imap::messages::{FetchedMessage, Location, Marks, keyword};
 use crate::imap::session::FolderStatus;
 use crate::ledger::entry::{Event, Id};
 use crate::ledger::header::Header;
 use crate::ledger::journal::FolderPosition;
 use crate::ledger::messages::MessageState;
-use crate::settings::FolderSettings;
+use crate::settings::{Account, FolderSettings};
 
 /// Number of messages that are fetched and learned at a time. Each may take 256 KiB.
 const BATCH: usize = 40;
@@ -19,9 +20,9 @@ const BATCH: usize = 40;
 /// Bytes of a sent message that are read, for the addresses in its header.
 const MOST_OF_SENT: usize = 4 << 10;
 
-/// What the place of a message says about it.
+/// What the place of a message, or how it is marked, says about it.
 #[derive(PartialEq, Eq, Debug)]
-enum Evidence {
+pub(crate) enum Evidence {
     /// Nothing new.
     None,
     /// It is known, or an agent put it here, which proves nothing until it has been read and left here.
@@ -33,11 +34,15 @@ enum Evidence {
 }
 
 impl Agent<'_> {
-    /// Learns from what is new in all folders but the inbox.
+    /// Learns from what is new in all folders but the inbox, and from what is marked in all.
     pub(crate) async fn look_into_folders(&mut self) -> Result<()> {
         let account = self.account;
         for folder in account.folders.iter().filter(|folder| folder.name != account.inbox) {
             let looked = self.look_into(folder).await;
+            self.unless_refused(looked)?;
+        }
+        for folder in &account.folders {
+            let looked = self.look_for_marks(folder).await;
             self.unless_refused(looked)?;
         }
         let looked = self.look_into_sent().await;
@@ -86,20 +91,46 @@ impl Agent<'_> {
         };
         for batch in uids.chunks(BATCH) {
             let fetched = self.server.fetch(batch).await?;
-            self.learn_from(folder, opened, fetched)?;
+            self.learn_from(folder, opened, fetched, true)?;
             self.advance(&folder.name, opened, batch.last().map_or(0, |last| last.saturating_add(1)))?;
         }
         self.advance(&folder.name, opened, opened.next_uid)
     }
 
+    /// Learns from what other programs have marked in a folder since it was read for that, or mark no longer. A server that
+    /// counts no changes is asked once in a while.
+    async fn look_for_marks(&mut self, folder: &FolderSettings) -> Result<()> {
+        let known = self.ledger.positions.folders.get(&folder.name).copied();
+        let (Some(known), Some(mailbox)) = (known, self.mailbox(&folder.name)) else { return Ok(()) };
+        let status = self.server.status(&mailbox).await?;
+        let is_time = || self.memory.confirmed_at.is_none_or(|at| at.elapsed() >= PAUSE);
+        let may_differ = status.modseq.map_or_else(is_time, |n| known.modseq != Some(n));
+        if !may_differ || known.validity != status.validity {
+            return Ok(());
+        }
+        self.server.open(&mailbox, false).await?;
+        let mut marked = self.server.flags(status.modseq.and(known.modseq)).await?;
+        let there = self.ledger.messages.in_folder(&folder.name, status.validity);
+        let before = |uid: &u32| there.get(uid).map(|known| known.marks).unwrap_or_default();
+        marked.retain(|it| it.uid < known.next_uid && it.marks != before(&it.uid));
+        marked.drain(..marked.len().saturating_sub(self.account.newest as usize));
+        for batch in marked.chunks(BATCH) {
+            let uids: Vec<u32> = batch.iter().map(|it| it.uid).collect();
+            let fetched = self.server.fetch(&uids).await?;
+            self.learn_from(folder, status, fetched, false)?;
+        }
+        self.advance(&folder.name, status, known.next_uid)
+    }
+
+    /// Learns from messages that are new in a folder, or marked in another way.
     fn learn_from(
         &mut self,
         folder: &FolderSettings,
         opened: FolderStatus,
         fetched: Vec<FetchedMessage>,
+        are_new: bool,
     ) -> Result<()> {
-        let junk = self.account.junk.as_deref();
-        let junk = junk.map(|junk| (junk, self.account.label_of(junk).unwrap_or_default()));
+        let junk = self.account.junk.as_deref().zip(self.account.junk_label());
         let (mut corrections, mut events) = (Vec::new(), Vec::new());
         let label = folder.label.as_deref();
         for message in self.ledger.messages.of_others(fetched) {
@@ -109,17 +140,23 @@ impl Agent<'_> {
             let may_be_theirs = self.account.others && !message.is_read && !is_junk;
             let by_agent =
                 may_be_theirs || message.keyword.is_some() && message.keyword == label.map(keyword);
-            match evidence(self.ledger.messages.get(id), &place, label, junk, by_agent) {
+            let known = self.ledger.messages.get(id);
+            let at_place = || evidence(known, &place, label, junk, by_agent);
+            let evidence = match by_marks(self.account, known, &folder.name, message.marks) {
+                Evidence::None | Evidence::Correction(None) if are_new => at_place(),
+                by_marks => by_marks,
+            };
+            events.extend(self.ledger.messages.new_marks(id, &message));
+            match evidence {
                 Evidence::None => {}
                 Evidence::Own => events.push((id, Event::Sorted { place: Some(place) })),
                 Evidence::Provider => events.push((id, Event::Left { place, opinion: None })),
-                Evidence::Correction(label) => {
-                    corrections.push(FiledMessage { id, bytes: message.bytes, label, place });
-                }
+                Evidence::Correction(label) => corrections.push(FiledMessage { id, message, label, place }),
             }
         }
-        self.note(events)?;
-        self.learn(&corrections)
+        // a mark that is noted was heard
+        self.learn(&corrections)?;
+        self.note(events)
     }
 
     /// Notes that a folder was handled up to a UID.
@@ -128,9 +165,26 @@ impl Agent<'_> {
         let before = positions.get(folder).copied();
         let known = before.filter(|position| position.validity == opened.validity);
         let next_uid = known.map_or(next_uid, |position| position.next_uid.max(next_uid));
-        let position = FolderPosition { validity: opened.validity, next_uid };
+        let modseq = opened.modseq.or(known.and_then(|position| position.modseq));
+        let position = FolderPosition { validity: opened.validity, next_uid, modseq };
         positions.insert(folder.to_owned(), position);
         if before == Some(position) { Ok(()) } else { self.keep_positions() }
+    }
+}
+
+/// What the marks of a message in a folder say, if they are others than before. What was learned by those before is forgotten if
+/// they say nothing.
+pub(crate) fn by_marks(account: &Account, known: Option<&MessageState>, at: &str, marks: Marks) -> Evidence {
+    let (is_new, known) = (known.is_none(), known.cloned().unwrap_or_default());
+    let label_by = |marks: Marks| account.label_by_mark(at, marks.say_junk(known.marks)?);
+    let (usual, learned) = (account.label_of(at), known.learned.as_deref());
+    let is_over = learned.is_some() && learned == label_by(known.marks) && learned != usual;
+    match label_by(marks) {
+        _ if marks == known.marks => Evidence::None,
+        // its provider may have marked what arrives in the junk
+        Some(label) if is_new && usual == Some(label) => Evidence::None,
+        None if !is_over => Evidence::None,
+        label => Evidence::Correction(label.map(str::to_owned)),
     }
 }
 
@@ -242,6 +296,39 @@ mod tests {
         let by_agent = |known| evidence(known, &place("Rust", 5), Some("rust"), JUNK, true);
         assert_eq!((by_agent(None), by_agent(Some(&seen))), (Evidence::Own, Evidence::Own));
         assert_eq!(by_agent(Some(&after([taught("inbox")]))), learn("rust"));
+    }
+
+    #[test]
+    fn what_its_owner_marks_outranks_its_place_until_it_is_moved_or_the_mark_is_gone() {
+        let marks = |junk, not_junk| Event::Marked(Marks { junk, not_junk });
+        let folders = [("INBOX", "inbox"), ("Rust", "rust"), ("Junk", "spam")];
+        let account = Account { junk: Some("Junk".to_owned()), ..Account::example(&folders) };
+        let forget = || Evidence::Correction(None);
+        let by = |known: Option<&MessageState>, at: &str, junk, not_junk| {
+            by_marks(&account, known, at, Marks { junk, not_junk })
+        };
+        for at in ["INBOX", "Rust", "Archive"] {
+            assert_eq!(by(None, at, true, false), learn("spam"), "{at}");
+            // it may be anything but junk
+            assert_eq!(by(None, at, false, true), Evidence::None, "{at}");
+        }
+        // the provider's, until it was seen without
+        assert_eq!(by(None, "Junk", true, false), Evidence::None);
+        assert_eq!(by(Some(&after([sorting("Junk")])), "Junk", true, false), learn("spam"));
+        assert_eq!(by(None, "Junk", false, true), learn("inbox"));
+        // as before, moved or not
+        let marked = after([marks(true, false), taught("spam")]);
+        assert_eq!(by(Some(&marked), "INBOX", true, false), Evidence::None);
+        assert_eq!(by(Some(&marked), "Rust", true, false), Evidence::None);
+        // gone, or no junk after all: what was learned by it is forgotten, what its place says is not
+        assert_eq!(by(Some(&marked), "INBOX", false, false), forget());
+        assert_eq!(by(Some(&marked), "Rust", false, true), forget());
+        assert_eq!(by(Some(&marked), "Junk", false, false), Evidence::None);
+        let moved = after([marks(true, false), taught("spam"), taught("rust")]);
+        assert_eq!(by(Some(&moved), "Rust", false, false), Evidence::None);
+        // both: the later
+        assert_eq!(by(Some(&after([marks(false, true)])), "Rust", true, true), learn("spam"));
+        assert_eq!(by(Some(&marked), "INBOX", true, true), forget());
     }
 
     #[test]

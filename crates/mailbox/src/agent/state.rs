@@ -7,7 +7,7 @@ use anyhow::Result;
 use tamis_program::{counted, note, say, shown};
 
 use crate::imap::folders::Mailbox;
-use crate::imap::messages::Location;
+use crate::imap::messages::{FetchedMessage, Location};
 use crate::imap::session::{ImapError, ImapSession};
 use crate::ledger::entry::{Event, Id};
 use crate::ledger::header::Header;
@@ -66,7 +66,7 @@ impl Memory {
 /// A message to learn from.
 pub(crate) struct FiledMessage {
     pub(crate) id: Id,
-    pub(crate) bytes: Vec<u8>,
+    pub(crate) message: FetchedMessage,
     /// The label to learn it under; `None` to forget it.
     pub(crate) label: Option<String>,
     /// Where it was seen.
@@ -127,12 +127,12 @@ impl<'a> Agent<'a> {
             return Ok(());
         }
         self.ledger.note(messages.iter().map(|message| (message.id, Event::Teaching)))?;
-        self.model.learn(messages.iter().map(|message| (&*message.bytes, message.label.as_deref())))?;
+        self.model.learn(messages.iter().map(|it| (&*it.message.bytes, it.label.as_deref())))?;
         let (mut events, mut counts) = (Vec::new(), BTreeMap::<_, u64>::new());
-        for message in messages {
-            let header = Header::parse(&message.bytes);
-            events.push((message.id, header.taught(message.label.as_deref(), &message.place)));
-            *counts.entry(message.label.as_deref()).or_default() += 1;
+        for FiledMessage { id, message, label, place } in messages {
+            events.extend(self.ledger.messages.new_marks(*id, message));
+            events.push((*id, Header::parse(&message.bytes).taught(label.as_deref(), place)));
+            *counts.entry(label.as_deref()).or_default() += 1;
         }
         self.ledger.note(events)?;
         for (label, n) in counts {

@@ -7,7 +7,7 @@ use tamis_program::{note, shown};
 
 use crate::agent::state::Agent;
 use crate::imap::folders::Mailbox;
-use crate::imap::messages::{Location, Transfer};
+use crate::imap::messages::{JUNK, Location, Transfer};
 use crate::ledger::entry::{Event, Id, Sorting};
 use crate::ledger::messages::{LastSorting, MessageState};
 use crate::settings::SortAction;
@@ -54,7 +54,7 @@ impl Agent<'_> {
                 continue;
             }
             self.ledger.note([(id, Event::Undoing)])?;
-            self.server.have_open(&to, true).await?;
+            self.unmark(&to, uid).await?;
             match self.server.move_message(uid, &from).await? {
                 Transfer::Gone => undone.gone += 1,
                 transfer => {
@@ -64,6 +64,13 @@ impl Agent<'_> {
             }
         }
         Ok(undone)
+    }
+
+    /// Takes the mark of junk from a message that an agent has sorted, if the server lets it.
+    pub(crate) async fn unmark(&mut self, at: &Mailbox, uid: u32) -> Result<()> {
+        self.server.have_open(at, true).await?;
+        let unmarked = self.server.flag(uid, &format!("-FLAGS.SILENT ({JUNK})"), None).await;
+        self.unless_refused(unmarked.map_err(Into::into)).map(drop)
     }
 
     /// The UID of a message in the folder it was moved to; if it is there more than once, the lowest.

@@ -112,17 +112,10 @@ fn with_known_labels(
     account
 }
 
-/// Where to look.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Look {
-    Everywhere,
-    Inbox,
-}
-
 impl Agent<'_> {
     /// Looks once, or repeatedly until something fails or the settings change.
     async fn look_until_lost(mut self, path: &Path, settings: &Account) -> Result<()> {
-        'account: while self.look_alone(Look::Everywhere, settings).await? {
+        'account: while self.look_alone(true, settings).await? {
             self.memory.has_looked = true;
             if self.mode.once || changed(path, settings, self.memory).is_some() {
                 break;
@@ -134,7 +127,7 @@ impl Agent<'_> {
                     break;
                 }
                 self.server.wait(left.min(LONGEST_WAIT)).await?;
-                if !self.look_alone(Look::Inbox, settings).await? {
+                if !self.look_alone(false, settings).await? {
                     break 'account;
                 }
             }
@@ -144,21 +137,21 @@ impl Agent<'_> {
     }
 
     /// Looks while other programs are locked out. Does nothing and returns `false` if the labels are other ones now.
-    async fn look_alone(&mut self, look: Look, settings: &Account) -> Result<bool> {
+    async fn look_alone(&mut self, everywhere: bool, settings: &Account) -> Result<bool> {
         self.ledger.lock()?;
         let looked = match self.model.reload() {
             Ok(()) if with_known_labels(settings, self.model, self.ledger, self.memory) != *self.account => {
                 Ok(false)
             }
-            Ok(()) => self.look(look).await.map(|()| true),
+            Ok(()) => self.look(everywhere).await.map(|()| true),
             Err(error) => Err(error),
         };
         self.ledger.unlock();
         looked
     }
 
-    async fn look(&mut self, look: Look) -> Result<()> {
-        if look == Look::Inbox {
+    async fn look(&mut self, everywhere: bool) -> Result<()> {
+        if !everywhere {
             return self.look_into_inbox().await;
         }
         // folders come and go

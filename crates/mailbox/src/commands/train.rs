@@ -13,6 +13,7 @@ use crate::imap::session::ImapSession;
 use crate::ledger::entry::Id;
 use crate::ledger::header::Header;
 use crate::ledger::journal::Ledger;
+use crate::ledger::messages::MessageStates;
 use crate::settings::{Account, line_of, model_file, state_folder};
 use crate::training::learn::{SpooledMessage, read, train};
 use crate::training::plan::Plan;
@@ -37,7 +38,7 @@ pub(crate) fn run(args: &TrainMailboxArgs, path: &Path, account: &Account) -> Re
     let mut ledger = Ledger::open(&state)?;
     let spool = state.join("spool");
     make_private(&spool).with_context(|| shown_path(&spool))?;
-    let plan = runtime()?.block_on(gather(account, &spool))?;
+    let plan = runtime()?.block_on(gather(account, &spool, &ledger.messages))?;
     let mut messages = plan.messages(&spool);
     // they teach nothing
     messages.retain(|it| !read(&it.path).is_ok_and(|bytes| ledger.messages.is_digest(&bytes)));
@@ -112,7 +113,7 @@ fn check_replay(account: &Account, replay: &Replay, settings: &str) -> Result<()
 }
 
 /// Fetches what is to be learned, or the rest of it.
-async fn gather(account: &Account, spool: &Path) -> Result<Plan> {
+async fn gather(account: &Account, spool: &Path, known: &MessageStates) -> Result<Plan> {
     let mut server = ImapSession::connect(account).await?;
     let (mailboxes, _) = server.mailboxes().await?;
     let plan = match Plan::begun(spool, account)? {
@@ -120,7 +121,7 @@ async fn gather(account: &Account, spool: &Path) -> Result<Plan> {
         None => {
             fs::remove_dir_all(spool).with_context(|| shown_path(spool))?;
             make_private(spool).with_context(|| shown_path(spool))?;
-            let plan = Plan::make(&mut server, &mailboxes, account).await?;
+            let plan = Plan::make(&mut server, &mailboxes, account, known).await?;
             plan.keep(spool)?;
             plan
         }

@@ -14,6 +14,7 @@ use tokio_rustls::rustls::pki_types::ServerName;
 use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 
 use crate::imap::bounded::{ImapStream, Transport};
+use crate::imap::messages::keyword;
 use crate::imap::oauth::access_token;
 use crate::imap::session::{ImapError, ImapSession, brief, guarded, in_words};
 use crate::imap::trust::trusted;
@@ -30,10 +31,10 @@ impl ImapSession {
     pub(crate) async fn connect(account: &Account) -> Result<ImapSession, ImapError> {
         let secret = secret(account)?;
         let logged_in = async { log_in(greeted(account).await?, account, secret).await };
-        match timeout(CONNECT_TIMEOUT, guarded(logged_in)).await {
-            Ok(session) => session?,
-            Err(_) => Err(ImapError::Lost("the server does not answer".to_owned())),
-        }
+        let silent = |_| ImapError::Lost("the server does not answer".to_owned());
+        let mut server = timeout(CONNECT_TIMEOUT, guarded(logged_in)).await.map_err(silent)???;
+        server.junk_keyword = account.junk_label().filter(|_| !account.ignore_marks).map(keyword);
+        Ok(server)
     }
 }
 

@@ -107,7 +107,8 @@ impl ImapSession {
     /// The status of a folder, without opening it.
     pub(crate) async fn status(&mut self, folder: &Mailbox) -> Result<FolderStatus, ImapError> {
         let mut status = FolderStatus::default();
-        let command = format!("STATUS {} (MESSAGES UIDNEXT UIDVALIDITY)", folder.quoted()?);
+        let modseq = if self.can("CONDSTORE") { " HIGHESTMODSEQ" } else { "" };
+        let command = format!("STATUS {} (MESSAGES UIDNEXT UIDVALIDITY{modseq})", folder.quoted()?);
         self.exchange(&format!("looking at {}", folder.name), &command, |response| {
             let Response::MailboxData(MailboxDatum::Status { status: known, .. }) = response else { return };
             for attribute in known {
@@ -115,6 +116,8 @@ impl ImapSession {
                     StatusAttribute::Messages(n) => status.messages = *n,
                     StatusAttribute::UidNext(n) => status.next_uid = *n,
                     StatusAttribute::UidValidity(n) => status.validity = *n,
+                    // 0 of a folder without counts
+                    StatusAttribute::HighestModSeq(n) => status.modseq = Some(*n).filter(|n| *n > 0),
                     _ => {}
                 }
             }
@@ -147,9 +150,10 @@ impl ImapSession {
         let command = format!("{verb} {}", folder.quoted()?);
         self.exchange(&format!("opening {}", folder.name), &command, |response| match response {
             Response::MailboxData(MailboxDatum::Exists(n)) => opened.messages = *n,
-            Response::Data { outcome, .. } => match outcome.code {
-                Some(ResponseCode::UidValidity(n)) => opened.validity = n,
-                Some(ResponseCode::UidNext(n)) => opened.next_uid = n,
+            Response::Data { outcome, .. } => match &outcome.code {
+                Some(ResponseCode::UidValidity(n)) => opened.validity = *n,
+                Some(ResponseCode::UidNext(n)) => opened.next_uid = *n,
+                Some(ResponseCode::PermanentFlags(flags)) => opened.is_fixed = !flags.contains(&"\\*".into()),
                 _ => {}
             },
             _ => {}

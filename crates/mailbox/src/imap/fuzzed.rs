@@ -51,7 +51,8 @@ async fn talk(stream: ImapStream, steps: &mut usize) -> Result<(), ImapError> {
         fetched.iter().all(|message| some.contains(&message.uid) && message.bytes.len() <= MOST_OF_MESSAGE)
     );
     *steps += 1;
-    server.is_read(1).await?;
+    server.still_there(&[1], false).await?;
+    server.flags(Some(1)).await?;
     server.move_message(1, mailbox).await?;
     *steps += 1;
     Ok(())

@@ -32,6 +32,34 @@ pub(crate) fn keyword(label: &str) -> String {
     format!("{KEYWORD}{plain}{:.12}", number)
 }
 
+/// The keyword by which programs mark junk (RFC 9051), agents too. Thunderbird's has no dollar sign.
+pub(crate) const JUNK: &str = "$Junk";
+
+/// The keywords of what is no junk: that of the same standard, Thunderbird's, and one of old programs.
+const NOT_JUNK: [&str; 3] = ["$NotJunk", "NonJunk", "NotJunk"];
+
+/// How the owner's other programs have marked a message.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, Debug)]
+pub(crate) struct Marks {
+    pub(crate) junk: bool,
+    pub(crate) not_junk: bool,
+}
+
+impl Marks {
+    /// The marks among flags. `$Junk` beside `own`, the keyword of what is sorted as junk, is an agent's; without that, none counts.
+    fn of(flags: &[Cow<'_, str>], own: Option<&str>) -> Self {
+        let Some(own) = own else { return Marks::default() };
+        let junk = has(flags, &JUNK[1..]) || has(flags, JUNK) && !has(flags, own);
+        Marks { junk, not_junk: NOT_JUNK.iter().any(|keyword| has(flags, keyword)) }
+    }
+
+    /// Whether they say junk, or no junk, after those `before`. Of two the later counts; if it is not known, no junk.
+    pub(crate) fn say_junk(self, before: Marks) -> Option<bool> {
+        let is_later = before == Marks { junk: false, not_junk: true };
+        (self.junk || self.not_junk).then_some(self.junk && (is_later || !self.not_junk))
+    }
+}
+
 /// A message, or its first 256 KiB.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub(crate) struct FetchedMessage {
@@ -40,6 +68,7 @@ pub(crate) struct FetchedMessage {
     pub(crate) is_read: bool,
     /// The keyword that an agent, this one or another, gave it before it moved it.
     pub(crate) keyword: Option<String>,
+    pub(crate) marks: Marks,
     /// When it was changed last, by the server's count (RFC 7162).
     pub(crate) modseq: Option<u64>,
     /// When it arrived, in seconds since 1970.
@@ -130,64 +159,54 @@ impl ImapSession {
         uids: &[u32],
         most: usize,
     ) -> Result<Vec<FetchedMessage>, ImapError> {
-        let mut fetched = Vec::new();
         if uids.is_empty() {
-            return Ok(fetched);
+            return Ok(Vec::new());
         }
         let modseq = if self.can("CONDSTORE") { "MODSEQ " } else { "" };
-        let command =
-            format!("UID FETCH {} (UID FLAGS {modseq}INTERNALDATE BODY.PEEK[]<0.{most}>)", set(uids));
-        self.exchange("reading messages", &command, |response| {
+        let what = format!("{} (UID FLAGS {modseq}INTERNALDATE BODY.PEEK[]<0.{most}>)", set(uids));
+        let mut fetched = self.fetch_items(&what, most).await?;
+        // a message that someone removes meanwhile has no body; the server also reports flags that others change
+        fetched.retain(|message| !message.bytes.is_empty() && uids.contains(&message.uid));
+        fetched.sort_unstable_by_key(|message| message.uid);
+        fetched.dedup_by_key(|message| message.uid);
+        Ok(fetched)
+    }
+
+    /// The flags of all messages of the open folder, or of those that have changed since a count of the server (RFC 7162).
+    pub(crate) async fn flags(&mut self, since: Option<u64>) -> Result<Vec<FetchedMessage>, ImapError> {
+        let since = since.map_or_else(String::new, |n| format!(" (CHANGEDSINCE {n})"));
+        self.fetch_items(&format!("1:* (UID FLAGS){since}"), 0).await
+    }
+
+    async fn fetch_items(&mut self, what: &str, most: usize) -> Result<Vec<FetchedMessage>, ImapError> {
+        let (mut fetched, own) = (Vec::new(), self.junk_keyword.clone());
+        self.exchange("reading messages", &format!("UID FETCH {what}"), |response| {
             let Response::Fetch(_, attributes) = response else { return };
             let mut message = FetchedMessage::default();
-            let mut has_body = false;
             for attribute in attributes {
                 match attribute {
                     AttributeValue::Uid(uid) => message.uid = *uid,
                     AttributeValue::Flags(flags) => {
                         message.is_deleted = has(flags, "\\Deleted");
                         message.is_read = has(flags, "\\Seen");
+                        message.marks = Marks::of(flags, own.as_deref());
                         let is_keyword = |flag: &&Cow<'_, str>| flag.starts_with(KEYWORD);
                         message.keyword = flags.iter().find(is_keyword).map(|flag| flag.clone().into_owned());
                     }
                     AttributeValue::ModSeq(n) => message.modseq = Some(*n),
                     AttributeValue::InternalDate(date) => message.arrived = seconds(date),
-                    // a message that someone removes meanwhile has no body
                     AttributeValue::BodySection { section: None, data: Some(data), .. }
-                        if !data.is_empty() && !data.starts_with(UNAVAILABLE) =>
+                        if !data.starts_with(UNAVAILABLE) =>
                     {
-                        has_body = true;
-                        message.bytes = data.to_vec();
-                        message.bytes.truncate(most);
+                        message.bytes = data[..data.len().min(most)].to_vec();
                     }
                     _ => {}
                 }
             }
-            // the server also reports flags that others change
-            if has_body && uids.contains(&message.uid) {
-                fetched.push(message);
-            }
+            fetched.push(message);
         })
         .await?;
-        fetched.sort_unstable_by_key(|message| message.uid);
-        fetched.dedup_by_key(|message| message.uid);
         Ok(fetched)
-    }
-
-    /// Whether a message of the open folder is there, not marked as deleted, and read; `None` if it is not there.
-    pub(crate) async fn is_read(&mut self, uid: u32) -> Result<Option<bool>, ImapError> {
-        let mut is_read = None;
-        self.exchange("looking at a message", &format!("UID FETCH {uid} (UID FLAGS)"), |response| {
-            let Response::Fetch(_, attributes) = response else { return };
-            let is_it = attributes.contains(&AttributeValue::Uid(uid));
-            for attribute in attributes.iter().filter(|_| is_it) {
-                if let AttributeValue::Flags(flags) = attribute {
-                    is_read = (!has(flags, "\\Deleted")).then(|| has(flags, "\\Seen"));
-                }
-            }
-        })
-        .await?;
-        Ok(is_read)
     }
 
     /// Moves a message of the open folder.
@@ -207,9 +226,9 @@ impl ImapSession {
 
     /// Copies a message of the open folder.
     pub(crate) async fn copy_message(&mut self, uid: u32, to: &Mailbox) -> Result<Transfer, ImapError> {
-        match self.is_read(uid).await? {
-            Some(_) => self.transfer("copying", "COPY", uid, to).await,
-            None => Ok(Transfer::Gone),
+        match self.still_there(&[uid], false).await?.is_empty() {
+            false => self.transfer("copying", "COPY", uid, to).await,
+            true => Ok(Transfer::Gone),
         }
     }
 
@@ -223,16 +242,16 @@ impl ImapSession {
         Ok(())
     }
 
-    /// Adds a keyword to a message of the open folder. Returns whether it did: not if someone has changed the message since
-    /// `modseq`.
+    /// Adds keywords to a message of the open folder, or takes them away, as `+FLAGS.SILENT (x)` says. Returns whether it did: not
+    /// if someone has changed the message since `modseq`.
     pub(crate) async fn flag(
         &mut self,
         uid: u32,
-        keyword: &str,
+        change: &str,
         modseq: Option<u64>,
     ) -> Result<bool, ImapError> {
         let unless = modseq.map_or_else(String::new, |n| format!("(UNCHANGEDSINCE {n}) "));
-        let (command, mut is_done) = (format!("UID STORE {uid} {unless}+FLAGS.SILENT ({keyword})"), true);
+        let (command, mut is_done) = (format!("UID STORE {uid} {unless}{change}"), true);
         self.exchange("flagging a message", &command, |response| {
             if let Response::Done { outcome, .. } = response {
                 is_done = !outcome.information.as_deref().unwrap_or_default().starts_with("[MODIFIED");
@@ -324,6 +343,32 @@ mod tests {
         let keywords: BTreeSet<String> = labels.into_iter().map(keyword).collect();
         assert_eq!(keywords.len(), labels.len());
         assert!(keywords.iter().all(|it| it.is_ascii() && it.len() <= 50 && !it.contains([' ', '(', '/'])));
+    }
+
+    #[test]
+    fn programs_mark_in_their_own_ways_and_agents_are_no_owners() {
+        let (junk, not_junk) = (Marks { junk: true, not_junk: false }, Marks { junk: false, not_junk: true });
+        let both = Marks { junk: true, not_junk: true };
+        for (flags, expected) in [
+            ("\\Seen $Forwarded JunkRecorded tamis-spam", Marks::default()),
+            ("$Junk", junk),
+            ("$JUNK tamis-rust", junk),
+            ("\\Flagged junk", junk),
+            ("$notjunk", not_junk),
+            ("NonJunk JunkRecorded", not_junk),
+            ("NotJunk Junk", both),
+            ("$Junk tamis-spam", Marks::default()),
+            ("$Junk tamis-spam NonJunk", not_junk),
+            ("$Junk Junk tamis-spam", junk),
+        ] {
+            let all: Vec<Cow<'_, str>> = flags.split(' ').map(Cow::Borrowed).collect();
+            assert_eq!(Marks::of(&all, Some("tamis-spam")), expected, "{flags}");
+            assert_eq!(Marks::of(&all, None), Marks::default(), "not heard");
+        }
+        // of two, the one that was not there before
+        let say = |marks: Marks, before| marks.say_junk(before);
+        assert_eq!((say(both, junk), say(both, not_junk)), (Some(false), Some(true)));
+        assert_eq!((say(both, Marks::default()), say(Marks::default(), junk)), (Some(false), None));
     }
 
     #[test]

@@ -75,9 +75,11 @@ pub(crate) struct ImapSession {
     pub(super) session: Option<Session<ImapStream>>,
     extensions: HashSet<&'static str>,
     /// The folder that is open, as it is sent, and whether it may be changed.
-    pub(super) open: Option<(String, bool, FolderStatus)>,
+    pub(crate) open: Option<(String, bool, FolderStatus)>,
     /// Whether the server has reported messages since the last search.
     pub(super) has_news: bool,
+    /// The keyword of what agents sort as junk, if what others mark is heard.
+    pub(super) junk_keyword: Option<String>,
 }
 
 /// The extensions that are used where the server has them.
@@ -91,12 +93,16 @@ pub(crate) struct FolderStatus {
     /// The UID that the next message will have at least.
     pub(crate) next_uid: u32,
     pub(crate) messages: u32,
+    /// The server's count of changes (RFC 7162), if it has one.
+    pub(crate) modseq: Option<u64>,
+    /// Whether it takes no keywords that it does not have.
+    pub(crate) is_fixed: bool,
 }
 
 impl ImapSession {
     pub(crate) async fn new(session: Session<ImapStream>) -> Result<Self, ImapError> {
-        let extensions = HashSet::new();
-        let mut server = ImapSession { session: Some(session), extensions, open: None, has_news: false };
+        let (extensions, session) = (HashSet::new(), Some(session));
+        let mut server = ImapSession { session, extensions, open: None, has_news: false, junk_keyword: None };
         let mut extensions = HashSet::new();
         let mut take = |response: &Response<'_>| {
             let Response::Capabilities(known) = response else { return };

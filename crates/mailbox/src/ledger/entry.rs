@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_128;
 
-use crate::imap::messages::Location;
+use crate::imap::messages::{Location, Marks};
 use crate::settings::SortAction;
 
 /// The identity of a message: a hash of its first 256 KiB as the server stores them. Two deliveries of one message differ
@@ -66,6 +66,8 @@ pub(crate) enum Event {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         links: Vec<Id>,
     },
+    /// Its owner's other programs were seen to have marked it, or no longer.
+    Marked(Marks),
     /// It is about to go back where it was.
     Undoing,
     /// It went back.

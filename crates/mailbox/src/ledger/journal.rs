@@ -19,6 +19,8 @@ use crate::ledger::messages::MessageStates;
 pub(crate) struct FolderPosition {
     pub(crate) validity: u32,
     pub(crate) next_uid: u32,
+    /// The server's count of changes when it was last read for marks.
+    pub(crate) modseq: Option<u64>,
 }
 
 /// The positions of all folders.

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 
 use tamis_model::clopper_pearson;
 
-use crate::imap::messages::{FetchedMessage, Location};
+use crate::imap::messages::{FetchedMessage, Location, Marks};
 use crate::ledger::entry::{Cause, Event, Id, JournalEntry, Opinion, Sorting};
 use crate::ledger::header::Header;
 use crate::settings::{Account, SortAction};
@@ -43,6 +43,8 @@ pub(crate) struct MessageState {
     pub(crate) is_undone: bool,
     /// Whether its owner has moved it from where the filter put it.
     pub(crate) is_corrected: bool,
+    /// How its owner's other programs had marked it when that was looked at last.
+    pub(crate) marks: Marks,
 }
 
 /// What the filter did with a message.
@@ -88,6 +90,19 @@ impl MessageStates {
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = (Id, &MessageState)> {
         self.states.iter().map(|(id, known)| (*id, known))
+    }
+
+    /// The messages that are known to be in a folder, by UID.
+    pub(crate) fn in_folder(&self, folder: &str, validity: u32) -> HashMap<u32, &MessageState> {
+        let placed = self.states.values().filter_map(|known| Some((known.place.as_ref()?, known)));
+        let there = placed.filter(|(place, _)| place.folder == folder && place.validity == validity);
+        there.map(|(place, known)| (place.uid, known)).collect()
+    }
+
+    /// What the journal says if the marks of a message are other ones than before.
+    pub(crate) fn new_marks(&self, id: Id, message: &FetchedMessage) -> Option<(Id, Event)> {
+        let before = self.get(id).map(|known| known.marks).unwrap_or_default();
+        (before != message.marks).then_some((id, Event::Marked(message.marks)))
     }
 
     /// Those of messages that are not marked as deleted, without digests.
@@ -198,6 +213,7 @@ impl MessageStates {
                 }
             }
             Event::Teaching => known.is_being_taught = true,
+            Event::Marked(marks) => known.marks = marks,
             Event::Taught { label, place, links } => {
                 for link in known.learned.iter().flat_map(|_| &known.links) {
                     let labels = self.links.entry(*link).or_default();

@@ -1,5 +1,6 @@
 //! Which messages to train on.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::Result;
@@ -8,9 +9,10 @@ use tamis_program::{say, shown};
 
 use crate::files::{read_if_there, replace};
 use crate::imap::folders::Mailbox;
-use crate::imap::messages::Location;
+use crate::imap::messages::{Location, Marks};
 use crate::imap::session::ImapSession;
 use crate::ledger::journal::FolderPosition;
+use crate::ledger::messages::MessageStates;
 use crate::settings::Account;
 use crate::training::learn::SpooledMessage;
 
@@ -29,6 +31,9 @@ pub(crate) struct FolderPlan {
     pub(crate) label: Option<String>,
     pub(crate) position: FolderPosition,
     pub(crate) uids: Vec<u32>,
+    /// The labels of those that their owner has marked.
+    #[serde(default)]
+    pub(crate) marked: BTreeMap<u32, String>,
 }
 
 impl Plan {
@@ -45,6 +50,7 @@ impl Plan {
         server: &mut ImapSession,
         mailboxes: &[Mailbox],
         account: &Account,
+        known: &MessageStates,
     ) -> Result<Plan> {
         let mut plan = Plan::default();
         for folder in &account.folders {
@@ -66,12 +72,19 @@ impl Plan {
             // the agent handles what arrives from now on
             uids.retain(|uid| *uid < opened.next_uid);
             uids.drain(..uids.len().saturating_sub(account.newest as usize));
-            let position = FolderPosition { validity: opened.validity, next_uid: opened.next_uid };
+            let (validity, next_uid) = (opened.validity, opened.next_uid);
+            let there = known.in_folder(&folder.name, validity);
+            // what was moved after it was marked belongs where it is
+            let decided = |uid| there.get(&uid).map(|known| (known.marks, &known.learned));
+            let label = |marks: Marks| account.label_by_mark(&folder.name, marks.say_junk(Marks::default())?);
+            let flags = server.flags(None).await?.into_iter();
+            let marked = flags.filter(|it| decided(it.uid) != Some((it.marks, &folder.label)));
             plan.folders.push(FolderPlan {
                 folder: folder.name.clone(),
                 label: folder.label.clone(),
-                position,
+                position: FolderPosition { validity, next_uid, modseq: None },
                 uids,
+                marked: marked.filter_map(|it| Some((it.uid, label(it.marks)?.to_owned()))).collect(),
             });
         }
         Ok(plan)
@@ -89,7 +102,8 @@ impl Plan {
             let path = |uid: &u32| spool.join(n.to_string()).join(uid.to_string());
             let validity = folder.position.validity;
             let place = |uid: &u32| Location { folder: folder.folder.clone(), validity, uid: *uid };
-            let message = |uid| SpooledMessage { path: path(uid), label: label.clone(), place: place(uid) };
+            let label = |uid| folder.marked.get(uid).unwrap_or(label).clone();
+            let message = |uid| SpooledMessage { path: path(uid), label: label(uid), place: place(uid) };
             messages.extend(folder.uids.iter().map(message));
         }
         messages
