@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import os
 import warnings
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from numbers import Integral
 from typing import Any
@@ -19,7 +20,7 @@ from tamis._weights import check_labels, weighted
 
 __all__ = ["TamisClassifier"]
 
-# partial_fit fits again when the documents have grown to this multiple
+# partial_fit fits again when the documents, or those of a label, have grown to this multiple
 _GROWTH = 1.25
 # parameters that are not options of training
 _HOW = ("kind", "vectors", "encoder", "class_weight", "encoding", "decode_error", "n_jobs", "progress")
@@ -285,7 +286,7 @@ class TamisClassifier(Predictor):
             self.filter_ = self._learn(_tamis.train, X, targets, groups, weights, unlabelled)
             self._labels, self.n_documents_ = self.filter_.labels, n_learned(self.filter_)
         self.classes_, self._are_many, self.n_fitted_ = targets.labels, targets.are_many, self.n_documents_
-        for learned in ("_partials", "_expected"):
+        for learned in ("_partials", "_expected", "_counted", "_fitted"):
             vars(self).pop(learned, None)
         return self
 
@@ -294,8 +295,8 @@ class TamisClassifier(Predictor):
     ) -> TamisClassifier:
         """Learn from more labelled documents.
 
-        The counts are exact. The model is fitted to them again when the documents have grown by a quarter or when
-        ``refit`` is called, never in ``predict``. Then it is the model of ``fit`` on all documents. See
+        The counts are exact. The model is fitted to them again when the documents, or those of a label, have grown by
+        a quarter, or when ``refit`` is called, never in ``predict``. Then it is the model of ``fit`` on all documents. See
         ``n_documents_`` and ``n_fitted_``.
 
         Parameters
@@ -371,7 +372,15 @@ class TamisClassifier(Predictor):
         earlier = self._partials if getattr(self, "n_documents_", 0) else []
         self._partials = [*earlier, partial]
         self.n_documents_ = getattr(self, "n_documents_", 0) + n
-        return self.refit() if self.n_documents_ >= _GROWTH * getattr(self, "n_fitted_", 0) else self
+        labels = (label for row in targets.rows for label in (row if targets.are_many else (row,)))
+        self._counted = getattr(self, "_counted", Counter()) + Counter(map(str, labels))
+        return self.refit() if self._has_grown() else self
+
+    def _has_grown(self) -> bool:
+        then, few = getattr(self, "_fitted", Counter()), self.n_documents_ / 200
+        # also a label that comes late, but not at once for each of its documents in a large model
+        of_label = (n >= _GROWTH * then[label] and 10 * (n - then[label]) > n + few for label, n in self._counted.items())
+        return self.n_documents_ >= _GROWTH * getattr(self, "n_fitted_", 0) or any(of_label)
 
     def refit(self) -> TamisClassifier:
         """Fit now to all documents of ``partial_fit``, even if few of them are new.
@@ -396,6 +405,7 @@ class TamisClassifier(Predictor):
         if not hasattr(self, "_partials"):
             raise _tamis.TamisError("expected documents counted by partial_fit, got none; fit and load keep no counts")
         self._partials, self.n_fitted_ = [self._merge(self._partials, self._are_many)], self.n_documents_
+        self._fitted = self._counted
         return self
 
     @classmethod

@@ -439,6 +439,18 @@ def test_partial_fit_fits_again_when_documents_have_grown_by_a_quarter() -> None
         assert one.filter_.to_bytes() == model((texts[:125], labels[:125]))
 
 
+def test_a_label_that_comes_late_is_found_from_its_first_documents_on() -> None:
+    texts = [f"{word} number {i}" for i in range(100) for word in ("apples and pears", "iron and tin")]
+    classifier = TamisClassifier().partial_fit(texts, ["fruit", "metal"] * 100, classes=["fruit", "metal", "rain"])
+    for i in range(10):
+        classifier.partial_fit([f"clouds and showers, day {i}"], ["rain"])
+    assert classifier.n_fitted_ < 1.1 * classifier.n_documents_
+    assert classifier.predict(["showers and clouds"]).tolist() == ["rain"]
+    # one more document of a label that is known well changes nothing
+    before = classifier.filter_
+    assert classifier.partial_fit(["apples"], ["fruit"]).filter_ is before
+
+
 def test_partial_fit_knows_labels_that_come_later() -> None:
     classifier = TamisClassifier().partial_fit(["a", "b"], [10, 10], classes=[10, 9, 8])
     assert classifier.classes_.tolist() == [8, 9, 10]
