@@ -105,7 +105,7 @@ fn with_log(
     let path = directory.path().join("model.tamis");
     model.save(&path).unwrap();
     let mut options = LearnOptions::default();
-    options.log_limit = 128 << 20;
+    (options.log_limit, options.retrain) = (128 << 20, false);
     let mut learner = Learner::open(&path, options).unwrap();
     let state = || {
         let filter = Filter::open(&path).unwrap();

@@ -153,7 +153,11 @@ fn vectors_are_learned_suggested_compared_and_forgotten() {
     // of all fruit, learned and new
     assert!(line.contains(" 27 "), "{line}");
     world.succeed(&["forget", "-m", "model", "new-bare.jsonl", "--vectors", "new.npy"]);
-    assert_eq!((labelled(&world, &["new.jsonl"]), vectors("model")), (before, at_first));
+    // so many changes of so few documents are fitted anew
+    let label = |row: &String| row.split(',').next().unwrap_or_default().to_owned();
+    let labels = |rows: &[String]| rows.iter().map(label).collect::<Vec<_>>();
+    assert_eq!(labels(&labelled(&world, &["new.jsonl"])), labels(&before));
+    assert_eq!(vectors("model"), at_first);
 
     let suggested =
         world.run_with_input(&["suggest", "-m", "model", "-n", "2", "--interactive", "new.jsonl"], b"1\n1\n");

@@ -241,8 +241,9 @@ proptest! {
         let unlearned = statistics.clone();
         statistics.observe(class, row).unwrap();
         let mut terms = CorrectedStatistics::new(&unlearned, Some(&fitted.correction));
-        let counts = (unlearned.totals(), statistics.n_features() as u64);
-        let Ok(taught) = before.online_step(&mut terms, counts, &options, &lesson(&[], false));
+        let n_features = statistics.n_features() as u64;
+        let Ok(taught) =
+            before.online_step(&mut terms, unlearned.totals(), n_features, &options, &lesson(&[], false));
         let after = scorer(&fitted.choices, &statistics, fitted.correction.bias());
         // how far the document is on the side of its label, in nats, with these coefficients
         let ahead = |coefficients: &[Coefficient]| {
@@ -272,17 +273,13 @@ proptest! {
         let mut correction = fitted.correction.clone();
         correction.add(row, &taught).unwrap();
         let mut terms = CorrectedStatistics::new(&statistics, Some(&correction));
-        let Ok(again) = after.online_step(&mut terms, counts_of(&statistics), &options, &lesson(&taught, true));
+        let lesson = lesson(&taught, true);
+        let Ok(again) = after.online_step(&mut terms, statistics.totals(), n_features, &options, &lesson);
         for (again, taught) in again.iter().zip(&taught) {
             prop_assert!(n_classes > 2 || (again.units - taught.units).abs() < 1 << 6, "{again:?} {taught:?}");
         }
         prop_assert!(again.len() >= taught.len() && (n_classes > 2 || again.len() == taught.len() || moved > 0.99));
     }
-}
-
-/// The totals, and the number of terms with counts.
-fn counts_of(statistics: &Statistics) -> (&[ClassTotals], u64) {
-    (statistics.totals(), statistics.n_features() as u64)
 }
 
 /// Documents of two classes, or of four, of which half the words come in pairs that say the same.

@@ -86,7 +86,8 @@ pub mod information {
 /// occurrences. It does not matter how often or how early a server applied its own records, nor how often it read a
 /// part of the stream again: of all records of a document or message, the last one counts. The labels must stay the
 /// same, and nothing may be learned or forgotten beside the stream. If the model stores the terms of documents, a server
-/// may call [`Learner::learn`] or [`Learner::forget`] instead of applying its own record early.
+/// may call [`Learner::learn`] or [`Learner::forget`] instead of applying its own record early, unless a
+/// [shared model](Learner::set_fallback) is behind it, whose documents `learn` may take over.
 ///
 /// Some numbers depend on the order of learning: a document's part of the correction, and so the weights of its terms;
 /// its score before it was learned, and its number among those learned; the calibration, which is refitted to these

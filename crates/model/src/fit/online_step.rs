@@ -59,7 +59,8 @@ impl WeightedLogOdds {
     pub fn online_step<T: KnownTerms>(
         &self,
         terms: &mut T,
-        (totals, n_features): (&[ClassTotals], u64),
+        totals: &[ClassTotals],
+        n_features: u64,
         options: &WeightedOptions,
         lesson: &Lesson<'_>,
     ) -> Result<Vec<Coefficient>, T::Error> {
@@ -71,7 +72,7 @@ impl WeightedLogOdds {
         if lesson.document.row.is_empty() || !has_others || columns.is_one() && !has_documents(own) {
             return Ok(before.to_vec());
         }
-        let scored = self.score_lesson(terms, (totals, n_features), options, lesson)?;
+        let scored = self.score_lesson(terms, totals, n_features, options, lesson)?;
         let steps = match columns.are_independent() {
             // the counts alone are used
             _ if scored.gain == 0.0 => Vec::new(),
@@ -95,7 +96,8 @@ impl WeightedLogOdds {
     fn score_lesson<T: KnownTerms>(
         &self,
         terms: &mut T,
-        (totals, n_features): (&[ClassTotals], u64),
+        totals: &[ClassTotals],
+        n_features: u64,
         options: &WeightedOptions,
         lesson: &Lesson<'_>,
     ) -> Result<Scored, T::Error> {

@@ -353,7 +353,8 @@ impl Learner {
         };
         let is_due = store.unfitted() > n / Self::UNFITTED
             || store.totals.iter().zip(&store.header.totals).any(has_grown);
-        is_due && refit::can_refit(store)
+        let n_labels = store.totals.iter().filter(|totals| totals.documents > 0).count();
+        is_due && n_labels > 1 && refit::can_refit(store)
     }
 
     /// Whether [`revisit`](Self::revisit) became due since this was asked last.

@@ -44,8 +44,8 @@ impl Learner {
             beside: [Vec::new(), scorer.vector_scores(layers, &document.dense)],
             thresholds: &thresholds(&self.filter),
         };
-        let counts = (layers.totals(), layers.n_features());
-        scorer.log_odds.online_step(&mut DecodedTerm::new(layers), counts, options, &lesson)
+        let (mut terms, totals) = (DecodedTerm::new(layers), layers.totals());
+        scorer.log_odds.online_step(&mut terms, totals, layers.n_features(), options, &lesson)
     }
 
     /// Looks for documents that corrections have turned over, and corrects them: those that the last fit was right about and, after them,

@@ -1,4 +1,5 @@
 mod behind;
+mod corrections;
 mod full_log;
 mod replication;
 mod segments;
