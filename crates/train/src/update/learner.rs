@@ -339,6 +339,8 @@ impl Learner {
     /// A document was corrected for every so many known ones: then [`revisit`](Self::revisit) is due, or retraining for a label that has
     /// grown. Both take as long as the model is large.
     const CORRECTED: u64 = 200;
+    /// In small models too, one correction changes nothing else, so that it can be taken back.
+    const FEW: u64 = 5;
 
     /// Whether [`retrain`](Self::retrain) is worthwhile: for every ten known documents, more than one was learned or
     /// forgotten one by one, or so many of a label were learned that was rare before. Corrections made when few documents were known, or
@@ -361,7 +363,7 @@ impl Learner {
     fn wants_revisit(&mut self) -> bool {
         let shared = self.filter.fallback().map_or(0, |shared| shared.store().n_documents());
         let store = self.filter.store();
-        let part = ((store.n_documents() + shared) as u64 / Self::CORRECTED).max(1);
+        let part = ((store.n_documents() + shared) as u64 / Self::CORRECTED).max(Self::FEW);
         let (before, now) = (self.corrected, store.corrected());
         self.corrected = now;
         now / part > before / part && keeps_terms(&store.header)

@@ -31,8 +31,8 @@ impl Learner {
     /// [wants it](Self::wants_retraining) and has at most 20,000 documents. Never retrains if a shared model is behind this
     /// one. Returns whether it retrained.
     ///
-    /// After retraining, and whenever another document in two hundred was corrected, that is, learned under a label that was not
-    /// the verdict, it looks for documents that have thereby lost their label, and corrects them. Such a document of a shared
+    /// After retraining, and whenever another document in two hundred was corrected, that is, learned under a label that was not the
+    /// verdict, and at least five were, it looks for documents that have thereby lost their label, and corrects them. Such a document of a shared
     /// model is learned by this one too. A model that does not store the terms of documents cannot do this.
     ///
     /// Does neither if [`LearnOptions::retrain`](crate::LearnOptions::retrain) is off.

@@ -48,7 +48,7 @@ fn corrections_carry_nothing_else_along() {
         if !is_behind {
             shared.save(&path).unwrap();
         }
-        let marked = texts("news", 100..116);
+        let marked = texts("news", 100..115);
         for text in &marked {
             let mut learner = open().unwrap();
             assert_eq!(learner.learn("spam", Document::Text(text)).unwrap(), LearnOutcome::New);
