@@ -39,14 +39,6 @@ fn parameters() -> impl Strategy<Value = Parameters> {
     })
 }
 
-/// What a Bernoulli or occurrence model takes of a count.
-fn counting(parameters: &Parameters) -> Counting {
-    match parameters.likelihood {
-        Likelihood::Bernoulli => Counting::Presence,
-        _ => parameters.counting,
-    }
-}
-
 /// A model's features, straight from the limits.
 fn features(statistics: &Statistics, model: &NaiveBayes) -> Vec<TermId> {
     let is_feature = |&t: &TermId| model.feature_log_prob(statistics, t, 0).unwrap().is_some();
@@ -233,29 +225,6 @@ proptest! {
             let got = joint[usize::from(class)];
             prop_assert!((got - sum).abs() <= 1e-8 * (1.0 + sum.abs()), "{} {}", got, sum);
         }
-    }
-
-    #[test]
-    fn the_linear_form_is_the_difference(
-        documents in documents(),
-        parameters in parameters(),
-        vector in vector(TERMS, 6, 8),
-        (negative, positive) in (0..CLASSES, 0..CLASSES),
-    ) {
-        let statistics = learn(CLASSES, &documents);
-        let model = parameters.fit(&statistics).unwrap();
-        let form = model.linear_form(&statistics, negative, positive).unwrap();
-        let joint = joint(&model, &statistics, &vector);
-        let expected = joint[usize::from(positive)] - joint[usize::from(negative)];
-        let got = form.decision_function(vector.row(), counting(&parameters));
-        prop_assert!(near(expected, got, 1e-9), "{} {}", expected, got);
-        let ratio = model.log_likelihood_ratio(&statistics, vector.row(), negative, positive).unwrap();
-        let prior = match parameters.likelihood {
-            Likelihood::Bernoulli | Likelihood::Multinomial => model.class_log_prior(),
-            Likelihood::Complement | Likelihood::ComplementNormalized => &[0.0; CLASSES as usize],
-        };
-        let prior_log_odds = prior[usize::from(positive)] - prior[usize::from(negative)];
-        prop_assert!(near(expected, ratio + prior_log_odds, 1e-9), "{} {} {}", expected, ratio, prior_log_odds);
     }
 
     #[test]
