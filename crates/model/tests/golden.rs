@@ -6,7 +6,7 @@ use tamis_model::{
     Statistics, chi_square, mutual_information,
 };
 use tamis_testing::{check_near, near};
-use tamis_tokenizer::{CountMatrix, CountVector, TermId};
+use tamis_tokenizer::{CountVector, TermId};
 
 use crate::support::Prior;
 
@@ -143,12 +143,10 @@ fn compare_selection(selection: &Selection, statistics: &Statistics, n_terms: us
 fn as_scikit_learn() {
     let golden: Golden = serde_json::from_str(&std::fs::read_to_string(GOLDEN).unwrap()).unwrap();
     for set in &golden.sets {
-        let mut x = CountMatrix::new();
-        set.train.iter().for_each(|dense| {
-            x.push(vector(dense).row());
-        });
-        let n_classes = usize::from(*set.labels.iter().max().unwrap()) + 1;
-        let statistics = Statistics::from_matrix(&x, &set.labels, n_classes).unwrap();
+        let mut statistics = Statistics::new(usize::from(*set.labels.iter().max().unwrap()) + 1);
+        for (dense, class) in set.train.iter().zip(&set.labels) {
+            statistics.observe(*class, vector(dense).row()).unwrap();
+        }
         if let Some(selection) = &set.selection {
             compare_selection(selection, &statistics, set.train[0].len());
         }

@@ -7,7 +7,7 @@ use tamis_model::{
     metrics::{one_minus_roc_auc_percent, roc_auc},
 };
 use tamis_testing::near;
-use tamis_tokenizer::{CountMatrix, CountVector, TermId};
+use tamis_tokenizer::{CountVector, TermId};
 
 use crate::support::{Document, joint, learn, vector};
 
@@ -254,10 +254,7 @@ proptest! {
             grown.observe(*class, vector.row()).unwrap();
             parameters.fit(&grown).unwrap();
         }
-        let mut x = CountMatrix::new();
-        documents.iter().for_each(|(_, vector)| { x.push(vector.row()); });
-        let y: Vec<_> = documents.iter().map(|(class, _)| *class).collect();
-        let at_once = Statistics::from_matrix(&x, &y, usize::from(CLASSES)).unwrap();
+        let at_once = learn(CLASSES, &documents);
         let (a, b) = (parameters.fit(&grown).unwrap(), parameters.fit(&at_once).unwrap());
         prop_assert_eq!(joint(&a, &grown, &vector), joint(&b, &at_once, &vector));
     }
@@ -277,26 +274,6 @@ proptest! {
         let missing = one_minus_roc_auc_percent(&scores);
         prop_assert_eq!(missing.is_some(), expected.is_some());
         prop_assert!(missing.zip(expected).is_none_or(|(m, e)| near(m, 100.0 * (1.0 - e), 1e-9)));
-    }
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(32))]
-
-    #[test]
-    fn threads_leave_no_trace(documents in documents()) {
-        let mut x = CountMatrix::new();
-        documents.iter().for_each(|(_, vector)| { x.push(vector.row()); });
-        let y: Vec<_> = documents.iter().map(|(class, _)| *class).collect();
-        for threads in [1, 2, 8] {
-            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-            let counted = pool.install(|| Statistics::from_matrix(&x, &y, usize::from(CLASSES))).unwrap();
-            prop_assert_eq!(counted, learn(CLASSES, &documents));
-        }
-        if !y.is_empty() {
-            prop_assert!(Statistics::from_matrix(&x, &y[1..], usize::from(CLASSES)).is_err());
-            prop_assert!(Statistics::from_matrix(&x, &y, 0).is_err());
-        }
     }
 }
 
