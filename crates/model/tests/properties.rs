@@ -228,6 +228,26 @@ proptest! {
     }
 
     #[test]
+    fn the_ratio_of_likelihoods_is_the_difference_without_the_priors(
+        documents in documents(),
+        parameters in parameters(),
+        vector in vector(TERMS, 6, 8),
+        (negative, positive) in (0..CLASSES, 0..CLASSES),
+    ) {
+        let statistics = learn(CLASSES, &documents);
+        let model = parameters.fit(&statistics).unwrap();
+        let joint = joint(&model, &statistics, &vector);
+        let expected = joint[usize::from(positive)] - joint[usize::from(negative)];
+        let ratio = model.log_likelihood_ratio(&statistics, vector.row(), negative, positive).unwrap();
+        let prior = match parameters.likelihood {
+            Likelihood::Bernoulli | Likelihood::Multinomial => model.class_log_prior(),
+            Likelihood::Complement | Likelihood::ComplementNormalized => &[0.0; CLASSES as usize],
+        };
+        let prior_log_odds = prior[usize::from(positive)] - prior[usize::from(negative)];
+        prop_assert!(near(expected, ratio + prior_log_odds, 1e-9), "{} {} {}", expected, ratio, prior_log_odds);
+    }
+
+    #[test]
     fn a_permuted_vocabulary_changes_nothing(
         documents in documents(),
         mut parameters in parameters(),

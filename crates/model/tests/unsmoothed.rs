@@ -89,6 +89,7 @@ proptest! {
         if joint(&model, &statistics, &vector).iter().all(|x| x.is_infinite()) {
             prop_assert_eq!(p, vec![1.0 / f64::from(CLASSES); usize::from(CLASSES)]);
         }
+        prop_assert!(!model.log_likelihood_ratio(&statistics, vector.row(), 0, 1).unwrap().is_nan());
         for (term, count) in vector.row().iter() {
             model.term_weights(&statistics, term, count, &mut weights).unwrap();
             prop_assert!(weights.iter().all(|w| !w.is_nan()), "{:?}", weights);

@@ -287,6 +287,35 @@ impl NaiveBayes {
         Ok(sums.scalars.known > 0)
     }
 
+    /// The log-likelihood ratio (nats) of a document: how much more probable the positive class makes it than the
+    /// negative one. These are the log-odds without the priors: adding
+    /// `class_log_prior[positive] - class_log_prior[negative]` gives the difference of the joint log-likelihoods. (The
+    /// complement likelihoods have no prior; for them it is that difference already.)
+    ///
+    /// Infinite if the document is impossible in only one of the classes; 0 if it is impossible in both, or if the
+    /// model lacks a class.
+    ///
+    /// # Errors
+    /// Reading the counts fails.
+    pub fn log_likelihood_ratio<C: Counts>(
+        &self,
+        counts: &C,
+        row: CountRow<'_>,
+        negative: ClassId,
+        positive: ClassId,
+    ) -> Result<f64, C::Error> {
+        let mut joint = Vec::new();
+        self.joint_log_likelihood(counts, row, &mut joint)?;
+        let log_likelihood = |class: ClassId| {
+            let (joint, prior) =
+                joint.get(usize::from(class)).zip(self.class_log_prior.get(usize::from(class)))?;
+            Some(if self.rule.likelihood().is_complement() { *joint } else { joint - prior })
+        };
+        let ratio =
+            log_likelihood(positive).zip(log_likelihood(negative)).map_or(0.0, |(up, down)| up - down);
+        Ok(if ratio.is_nan() { 0.0 } else { ratio })
+    }
+
     /// What a document's features weigh in each class if it has none of them.
     fn absences(&self, document: &Scalars) -> impl Iterator<Item = (usize, Weight)> {
         self.classes.iter().map(|class| class.absence(document)).enumerate()
