@@ -105,7 +105,7 @@ pub use reals::checked;
 pub use reals::{
     ColumnLikelihood, Em, EmError, EmOptions, ExpectedError, ExpectedNaiveBayes, ExpectedStatistics,
     GaussianFeature, GaussianParameters, GaussianStatistics, MixedChoices, MixedFit, MixedNaiveBayes,
-    Moments, RowPrediction, StopReason, Trust,
+    Moments, RowPrediction, Trust,
 };
 pub use validation::{
     BLOCK, Block, Documents, Example, Label, NearDuplicates, Prediction, SmoothingChoice, WeightedLoss,

@@ -9,7 +9,7 @@ use crate::bayes::parameters::Parameters;
 use crate::bayes::rule::{ClassLikelihood, Rule, Weight};
 use crate::bayes::summary::Summary;
 use crate::counts::{Cell, ClassId, ClassTotals, Counts, DocumentSums, Scalars, TermEntry, read_cells};
-use crate::numbers::{argmax, log_normalize, softmax};
+use crate::numbers::{argmax, softmax};
 
 /// A naive Bayes model: a few numbers per class. The weight of a term is computed from its counts when a document
 /// contains it.
@@ -61,7 +61,7 @@ impl NaiveBayes {
         let all = summary.totals().iter().fold(0u64, |sum, t| sum.saturating_add(rule.tokens(t)));
         let class = |totals| rule.class(rule.class_counts(totals, all), n_features);
         let mut classes: Vec<ClassLikelihood> = summary.totals().iter().map(class).collect();
-        if let Some(complement) = summary.complement() {
+        if let Some(complement) = &summary.complement {
             for (class, log_counts) in classes.iter_mut().zip(complement.log_counts(&rule)) {
                 rule.normalize(class, log_counts, n_features);
             }
@@ -70,7 +70,7 @@ impl NaiveBayes {
         let has_prior = !parameters.likelihood.is_complement();
         let prior = |log: &f64| Weight { finite: if has_prior { *log } else { 0.0 }, zeros: 0.0 };
         let mut weights: Vec<Weight> = class_log_prior.iter().map(prior).collect();
-        for ((sum, class), histogram) in weights.iter_mut().zip(&classes).zip(summary.histograms()) {
+        for ((sum, class), histogram) in weights.iter_mut().zip(&classes).zip(&summary.histograms) {
             *sum = sum.plus(rule.log_absence(class, histogram, n_features));
         }
         let intercept = weights.iter().map(|weight| weight.value()).collect();
@@ -78,7 +78,7 @@ impl NaiveBayes {
         if rule.has_zeros() {
             start.extend(weights.iter().map(|weight| weight.zeros));
         }
-        let selection = summary.selection();
+        let selection = summary.selection;
         Ok(NaiveBayes { rule, selection, n_features, classes, class_log_prior, intercept, start })
     }
 
@@ -89,7 +89,7 @@ impl NaiveBayes {
 
     /// The likelihood that the model was made with.
     pub fn likelihood(&self) -> Likelihood {
-        self.rule.likelihood()
+        self.rule.likelihood
     }
 
     /// The number of features.
@@ -123,7 +123,7 @@ impl NaiveBayes {
         read_cells(counts, term, &mut cells)?;
         let Some(mass) = self.selection.feature(counts.totals(), term, &cells) else { return Ok(None) };
         let n = self.count_in(class, &cells);
-        Ok(self.classes.get(usize::from(class)).map(|class| match self.rule.likelihood().is_complement() {
+        Ok(self.classes.get(usize::from(class)).map(|class| match self.rule.likelihood.is_complement() {
             true => self.rule.weight(class, self.rule.total(mass) as f64, n).value(),
             false => self.rule.log_prob(class, n),
         }))
@@ -230,20 +230,6 @@ impl NaiveBayes {
         Ok(())
     }
 
-    /// As [`joint_log_likelihood`](Self::joint_log_likelihood), normalised to the logarithms of the posterior
-    /// probabilities: each at most 0, never NaN.
-    ///
-    /// # Errors
-    /// Reading the counts fails.
-    pub fn predict_log_proba<C: Counts>(
-        &self,
-        counts: &C,
-        row: CountRow<'_>,
-        out: &mut Vec<f64>,
-    ) -> Result<usize, C::Error> {
-        self.joint_log_likelihood(counts, row, out).inspect(|_| log_normalize(out))
-    }
-
     /// As [`joint_log_likelihood`](Self::joint_log_likelihood), normalised to posterior probabilities that
     /// add up to 1.
     ///
@@ -309,7 +295,7 @@ impl NaiveBayes {
         let log_likelihood = |class: ClassId| {
             let (joint, prior) =
                 joint.get(usize::from(class)).zip(self.class_log_prior.get(usize::from(class)))?;
-            Some(if self.rule.likelihood().is_complement() { *joint } else { joint - prior })
+            Some(if self.rule.likelihood.is_complement() { *joint } else { joint - prior })
         };
         let ratio =
             log_likelihood(positive).zip(log_likelihood(negative)).map_or(0.0, |(up, down)| up - down);
