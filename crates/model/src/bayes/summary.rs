@@ -96,16 +96,6 @@ impl Summary {
         self
     }
 
-    /// Whether a term is a feature, decided from its own counts.
-    ///
-    /// # Errors
-    /// Reading the counts fails.
-    pub fn is_feature<C: Counts>(&self, counts: &C, term: TermId) -> Result<bool, C::Error> {
-        let mut cells = Vec::new();
-        read_cells(counts, term, &mut cells)?;
-        Ok(self.selection.feature(counts.totals(), term, &cells).is_some())
-    }
-
     fn add(&mut self, rule: &Rule, mass: Mass, cells: &[Cell]) {
         self.n_features += 1;
         if let Some(complement) = &mut self.complement {
@@ -187,7 +177,10 @@ mod tests {
     fn features(limits: FeatureLimits) -> Vec<TermId> {
         let statistics = statistics();
         let Ok(summary) = Parameters { features: limits, ..Parameters::default() }.summarize(&statistics);
-        let is_feature = |&t: &TermId| summary.is_feature(&statistics, t).unwrap();
+        let is_feature = |&t: &TermId| {
+            let cells: Vec<_> = statistics.cells(t).collect();
+            summary.selection.feature(statistics.totals(), t, &cells).is_some()
+        };
         let features: Vec<_> = (0..9).filter(is_feature).collect();
         assert_eq!(summary.n_features(), features.len() as u64);
         features

@@ -88,11 +88,6 @@ impl<'a> ColumnTrainer<'a> {
         trainer
     }
 
-    /// Whether all columns learn from all documents.
-    pub(crate) fn learns_from_all(&self) -> bool {
-        self.competitors.learn_from_all()
-    }
-
     /// The groups of columns that are trained together.
     pub(crate) fn groups(&self) -> impl IndexedParallelIterator<Item = &[Lane]> {
         self.lanes.par_chunks(COLUMNS_TOGETHER).with_max_len(1)
