@@ -60,7 +60,7 @@ pub fn read_html(html: &str) -> HtmlText {
     read_tokens(&html, end_of_styles(&html), &mut styles);
     let mut page = Page::new(styles, html.len());
     read_tokens(&html, html.len(), &mut page);
-    page.into_found()
+    page.found
 }
 
 /// The text with each line end as a line feed.

@@ -37,9 +37,7 @@ use std::borrow::Cow;
 /// assert_eq!(message.header("from"), Some("a@example.org"));
 /// assert_eq!(message.header("x-spam-flag"), None); // another filter's word is no evidence
 ///
-/// let mut fields = Vec::new();
-/// message.for_each_field(|field, text| fields.push(format!("{field}={text}")));
-/// assert_eq!(fields, ["from=a@example.org", "subject=Offer", "=Buy now\n"]);
+/// assert_eq!((message.headers().len(), message.body()), (2, "Buy now\n".to_owned()));
 /// ```
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Message {
@@ -174,19 +172,6 @@ impl Message {
     /// The limits that truncated the message.
     pub fn limits_hit(&self) -> LimitsHit {
         self.limits_hit
-    }
-
-    /// Calls `emit` with the field name and text of everything that contains words.
-    ///
-    /// One call per header field in order, with its lower-cased name; then one call per part of the body, with an empty
-    /// name.
-    pub fn for_each_field(&self, mut emit: impl FnMut(&str, &str)) {
-        for header in self.headers() {
-            emit(&header.name.to_ascii_lowercase(), header.value);
-        }
-        for text in self.texts() {
-            emit("", &text);
-        }
     }
 
     /// The texts of the parts that have one, HTML converted.

@@ -76,7 +76,7 @@ mod reals;
 pub mod metrics;
 
 pub use bayes::{
-    ClassPrior, Counting, Criterion, FeatureLimits, FitError, Likelihood, LinearForm, NaiveBayes, Parameters,
+    ClassPrior, Counting, Criterion, FeatureLimits, FitError, Likelihood, NaiveBayes, Parameters,
     ParametersError, RobinsonFisher, RobinsonScorer, Select, Smoothing, Summary, chi_square,
     mutual_information,
 };
@@ -105,7 +105,7 @@ pub use reals::checked;
 pub use reals::{
     ColumnLikelihood, Em, EmError, EmOptions, ExpectedError, ExpectedNaiveBayes, ExpectedStatistics,
     GaussianFeature, GaussianParameters, GaussianStatistics, MixedChoices, MixedFit, MixedNaiveBayes,
-    Moments, RowPrediction, StopReason, Trust,
+    Moments, RowPrediction, Trust,
 };
 pub use validation::{
     BLOCK, Block, Documents, Example, Label, NearDuplicates, Prediction, SmoothingChoice, WeightedLoss,

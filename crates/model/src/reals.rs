@@ -10,7 +10,7 @@ mod mixed;
 mod mixed_calibration;
 mod moments;
 
-pub use em::{Em, EmOptions, StopReason};
+pub use em::{Em, EmOptions};
 pub use expected::{EmError, ExpectedError, ExpectedStatistics};
 pub use expected_bayes::ExpectedNaiveBayes;
 pub use gaussian::{GaussianFeature, GaussianParameters};

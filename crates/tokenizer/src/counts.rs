@@ -1,11 +1,9 @@
 //! The vocabulary and count vectors: terms to ids and counts.
 //!
 //! A [`Vocabulary`](vocabulary::Vocabulary) finds terms by their [`fingerprint`](mod@fingerprint) in a hash [`table`]
-//! and counts the terms of the current document ([`tally`]). A [`vector`] holds the counts of one document, a
-//! [`matrix`] those of many.
+//! and counts the terms of the current document ([`tally`]). A [`vector`] holds the counts of one document.
 
 pub(crate) mod fingerprint;
-pub(crate) mod matrix;
 pub(crate) mod table;
 pub(crate) mod tally;
 pub(crate) mod term_texts;

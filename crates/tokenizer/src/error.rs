@@ -45,7 +45,7 @@ pub enum OptionsError {
 #[non_exhaustive]
 pub struct VocabularyFull;
 
-/// Why counts were refused for a vector or matrix.
+/// Why counts were refused for a vector.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CountError {

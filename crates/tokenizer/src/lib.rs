@@ -1,7 +1,7 @@
 //! Text to terms, and terms to count vectors over a vocabulary. No I/O, no model.
 //!
 //! ```text
-//! text --WordRule--> words --Tokenizer--> terms --Vocabulary--> ids --> CountVector, CountMatrix
+//! text --WordRule--> words --Tokenizer--> terms --Vocabulary--> ids --> CountVector
 //! ```
 //!
 //! * A [`WordRule`] says what a word is: Unicode text segmentation (UAX #29), or a rule for mail.
@@ -9,22 +9,21 @@
 //! * A [`Tokenizer`] turns words into terms: length, case folding, stop words, stemming, n-grams, signs; bigrams of
 //!   characters for scripts without spaces; or n-grams of characters. [`TokenizerOptions`] control it all.
 //! * A [`Vocabulary`] numbers terms and finds them by their 64-bit [`fingerprint`].
-//! * A [`CountVector`] counts the terms of one document, a [`CountMatrix`] those of many.
+//! * A [`CountVector`] counts the terms of one document.
 //!
 //! ```
-//! use tamis_tokenizer::{CountMatrix, Scratch, Tokenizer, TokenizerOptions, Vocabulary};
+//! use tamis_tokenizer::{Scratch, Tokenizer, TokenizerOptions, Vocabulary};
 //!
 //! let mut options = TokenizerOptions::mail();
 //! options.signs = false;
 //! let tokenizer = Tokenizer::new(options)?;
 //! let (mut vocabulary, mut scratch) = (Vocabulary::new(), Scratch::default());
-//! let mut matrix = CountMatrix::new();
 //! for text in ["Win $1000 now! WIN!", "See you at ten"] {
-//!     matrix.push(tokenizer.count(text, &mut vocabulary, &mut scratch)?.row());
+//!     let counts = tokenizer.count(text, &mut vocabulary, &mut scratch)?;
+//!     assert_eq!(counts.row().ids().len(), 4);
 //! }
 //! let terms: Vec<_> = vocabulary.iter().map(|(_, term)| term).collect();
 //! assert_eq!(terms, ["win", "$1000", "now!", "win!", "see", "you", "at", "ten"]);
-//! assert_eq!(matrix.n_rows(), 2);
 //!
 //! let known = tokenizer.count_known("win or lose", &vocabulary, &mut scratch);
 //! assert_eq!(known.row().ids(), [0]);
@@ -58,7 +57,6 @@ mod testing;
 
 pub use characters::normalize::{normalize, normalize_within};
 pub use counts::fingerprint::fingerprint;
-pub use counts::matrix::CountMatrix;
 pub use counts::table::TermId;
 pub use counts::tally::TermCount;
 pub use counts::term_texts::TermTexts;

@@ -77,7 +77,7 @@ impl Scratch {
 
     /// Whether a text was cut off by [that limit](Self::grow_by_at_most).
     pub fn is_cut(&self) -> bool {
-        self.words.exact.normalizer.is_cut()
+        self.words.exact.normalizer.is_cut
     }
 }
 

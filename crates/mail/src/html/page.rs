@@ -43,7 +43,7 @@ const BODY: usize = 1;
 
 /// The state of reading a document.
 pub(super) struct Page<'h> {
-    found: HtmlText,
+    pub(super) found: HtmlText,
     sheet: StyleSheet,
     quirks: bool,
     /// The open elements, the outermost first: `html`, `body` and so on.
@@ -198,10 +198,6 @@ impl<'h> Page<'h> {
         }
         page.has_gap = false;
         page
-    }
-
-    pub(super) fn into_found(self) -> HtmlText {
-        self.found
     }
 
     fn top(&self) -> &OpenElement<'h> {

@@ -14,7 +14,7 @@ pub fn read_html(html: &str) -> HtmlText {
     read_tokens(&html, &mut styles);
     let mut page = Page::new(styles, html.len());
     read_tokens(&html, &mut page);
-    page.into_found()
+    page.found
 }
 
 fn read_tokens<S: TokenSink<'static>>(html: &str, sink: &mut S) {

@@ -12,7 +12,8 @@ fn exercise(raw: &[u8], limits: &Limits) -> Message {
     assert!(message.headers().len() <= limits.headers);
     let text: usize = message.parts().iter().filter_map(|p| p.text.as_ref()).map(String::len).sum();
     assert!(text <= limits.text.saturating_mul(2));
-    message.for_each_field(|_, _| {});
+    message.headers().for_each(drop);
+    message.body();
     message
 }
 

@@ -24,7 +24,7 @@ impl<T: AsyncRead + AsyncWrite + Unpin + Send + Debug> Transport for T {}
 /// A connection that ends with an error when the server announces or sends too much.
 #[derive(Debug)]
 pub(crate) struct ImapStream {
-    inner: Box<dyn Transport>,
+    pub(super) inner: Box<dyn Transport>,
     scan: Scan,
 }
 
@@ -140,10 +140,6 @@ impl Scan {
 impl ImapStream {
     pub(super) fn new(inner: impl Transport + 'static) -> Self {
         ImapStream { inner: Box::new(inner), scan: Scan::default() }
-    }
-
-    pub(super) fn into_inner(self) -> Box<dyn Transport> {
-        self.inner
     }
 }
 

@@ -84,7 +84,7 @@ async fn greeted(account: &Account) -> Result<Client<ImapStream>, ImapError> {
             let mut client = greet(ImapStream::new(tcp)).await?;
             client.run_command_and_check_ok("STARTTLS", None).await.map_err(|error| lost(in_words(error)))?;
             // what arrived before encryption is dropped with the client's buffer
-            let stream = encrypted(account, client.into_inner().into_inner()).await?;
+            let stream = encrypted(account, client.into_inner().inner).await?;
             Ok(Client::new(stream))
         }
     }

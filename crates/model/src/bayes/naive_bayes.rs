@@ -4,12 +4,12 @@ use tamis_tokenizer::{CountRow, TermId};
 
 use crate::bayes::error::{FitError, ParametersError};
 use crate::bayes::features::Selection;
-use crate::bayes::likelihood::{Counting, Likelihood};
+use crate::bayes::likelihood::Likelihood;
 use crate::bayes::parameters::Parameters;
 use crate::bayes::rule::{ClassLikelihood, Rule, Weight};
 use crate::bayes::summary::Summary;
 use crate::counts::{Cell, ClassId, ClassTotals, Counts, DocumentSums, Scalars, TermEntry, read_cells};
-use crate::numbers::{argmax, log_normalize, softmax};
+use crate::numbers::{argmax, softmax};
 
 /// A naive Bayes model: a few numbers per class. The weight of a term is computed from its counts when a document
 /// contains it.
@@ -61,7 +61,7 @@ impl NaiveBayes {
         let all = summary.totals().iter().fold(0u64, |sum, t| sum.saturating_add(rule.tokens(t)));
         let class = |totals| rule.class(rule.class_counts(totals, all), n_features);
         let mut classes: Vec<ClassLikelihood> = summary.totals().iter().map(class).collect();
-        if let Some(complement) = summary.complement() {
+        if let Some(complement) = &summary.complement {
             for (class, log_counts) in classes.iter_mut().zip(complement.log_counts(&rule)) {
                 rule.normalize(class, log_counts, n_features);
             }
@@ -70,7 +70,7 @@ impl NaiveBayes {
         let has_prior = !parameters.likelihood.is_complement();
         let prior = |log: &f64| Weight { finite: if has_prior { *log } else { 0.0 }, zeros: 0.0 };
         let mut weights: Vec<Weight> = class_log_prior.iter().map(prior).collect();
-        for ((sum, class), histogram) in weights.iter_mut().zip(&classes).zip(summary.histograms()) {
+        for ((sum, class), histogram) in weights.iter_mut().zip(&classes).zip(&summary.histograms) {
             *sum = sum.plus(rule.log_absence(class, histogram, n_features));
         }
         let intercept = weights.iter().map(|weight| weight.value()).collect();
@@ -78,7 +78,7 @@ impl NaiveBayes {
         if rule.has_zeros() {
             start.extend(weights.iter().map(|weight| weight.zeros));
         }
-        let selection = summary.selection();
+        let selection = summary.selection;
         Ok(NaiveBayes { rule, selection, n_features, classes, class_log_prior, intercept, start })
     }
 
@@ -89,7 +89,7 @@ impl NaiveBayes {
 
     /// The likelihood that the model was made with.
     pub fn likelihood(&self) -> Likelihood {
-        self.rule.likelihood()
+        self.rule.likelihood
     }
 
     /// The number of features.
@@ -123,7 +123,7 @@ impl NaiveBayes {
         read_cells(counts, term, &mut cells)?;
         let Some(mass) = self.selection.feature(counts.totals(), term, &cells) else { return Ok(None) };
         let n = self.count_in(class, &cells);
-        Ok(self.classes.get(usize::from(class)).map(|class| match self.rule.likelihood().is_complement() {
+        Ok(self.classes.get(usize::from(class)).map(|class| match self.rule.likelihood.is_complement() {
             true => self.rule.weight(class, self.rule.total(mass) as f64, n).value(),
             false => self.rule.log_prob(class, n),
         }))
@@ -230,20 +230,6 @@ impl NaiveBayes {
         Ok(())
     }
 
-    /// As [`joint_log_likelihood`](Self::joint_log_likelihood), normalised to the logarithms of the posterior
-    /// probabilities: each at most 0, never NaN.
-    ///
-    /// # Errors
-    /// Reading the counts fails.
-    pub fn predict_log_proba<C: Counts>(
-        &self,
-        counts: &C,
-        row: CountRow<'_>,
-        out: &mut Vec<f64>,
-    ) -> Result<usize, C::Error> {
-        self.joint_log_likelihood(counts, row, out).inspect(|_| log_normalize(out))
-    }
-
     /// As [`joint_log_likelihood`](Self::joint_log_likelihood), normalised to posterior probabilities that
     /// add up to 1.
     ///
@@ -293,7 +279,7 @@ impl NaiveBayes {
     /// complement likelihoods have no prior; for them it is that difference already.)
     ///
     /// Infinite if the document is impossible in only one of the classes; 0 if it is impossible in both, or if the
-    /// model lacks a class. For the log-odds of many documents, use [`linear_form`](Self::linear_form).
+    /// model lacks a class.
     ///
     /// # Errors
     /// Reading the counts fails.
@@ -309,49 +295,11 @@ impl NaiveBayes {
         let log_likelihood = |class: ClassId| {
             let (joint, prior) =
                 joint.get(usize::from(class)).zip(self.class_log_prior.get(usize::from(class)))?;
-            Some(if self.rule.likelihood().is_complement() { *joint } else { joint - prior })
+            Some(if self.rule.likelihood.is_complement() { *joint } else { joint - prior })
         };
         let ratio =
             log_likelihood(positive).zip(log_likelihood(negative)).map_or(0.0, |(up, down)| up - down);
         Ok(if ratio.is_nan() { 0.0 } else { ratio })
-    }
-
-    /// The log-odds of one class against another as a linear function of a document's counts, with the weights of all
-    /// terms computed once. It is zero everywhere if the model lacks a class.
-    ///
-    /// The function is the difference of the joint log-likelihoods, that is
-    /// [`log_likelihood_ratio`](Self::log_likelihood_ratio) with the priors. Without smoothing, weights and bias may be
-    /// infinite.
-    ///
-    /// # Errors
-    /// Reading the counts fails.
-    pub fn linear_form<C: Counts>(
-        &self,
-        counts: &C,
-        negative: ClassId,
-        positive: ClassId,
-    ) -> Result<LinearForm, C::Error> {
-        let mut weights = vec![0.0; counts.n_terms()];
-        let class = |id: ClassId| self.classes.get(usize::from(id)).zip(self.start(id));
-        let (Some((minus, down)), Some((plus, up))) = (class(negative), class(positive)) else {
-            return Ok(LinearForm { weights, bias: 0.0 });
-        };
-        let mut cells = Vec::new();
-        for (term, weight) in (0..).zip(&mut weights) {
-            read_cells(counts, term, &mut cells)?;
-            let Some(mass) = self.selection.feature(counts.totals(), term, &cells) else { continue };
-            let weigh =
-                |of, class| self.rule.weight(of, self.rule.total(mass) as f64, self.count_in(class, &cells));
-            *weight = weigh(plus, positive).minus(weigh(minus, negative)).value();
-        }
-        Ok(LinearForm { weights, bias: up.minus(down).value() })
-    }
-
-    /// The intercept of a class, with its zero factors counted.
-    fn start(&self, class: ClassId) -> Option<Weight> {
-        let at = usize::from(class);
-        let finite = *self.start.get(..self.n_classes())?.get(at)?;
-        Some(Weight { finite, zeros: self.start.get(at + self.n_classes()).copied().unwrap_or(0.0) })
     }
 
     /// What a document's features weigh in each class if it has none of them.
@@ -386,29 +334,3 @@ impl Parameters {
 
 #[cfg(test)]
 mod tests;
-
-/// The log-odds of two classes as a linear function of a document's counts.
-///
-/// Made by [`NaiveBayes::linear_form`](crate::NaiveBayes::linear_form). Takes eight bytes per term of the vocabulary,
-/// so it pays off when many documents are scored.
-#[derive(Clone, Debug, PartialEq)]
-pub struct LinearForm {
-    /// Log-odds (nats) added by one occurrence of each term, indexed by term id; 0 for terms that are not features.
-    pub weights: Vec<f64>,
-    /// Log-odds (nats) of a document without features.
-    pub bias: f64,
-}
-
-impl LinearForm {
-    /// The log-odds (nats) of a document: positive in favour of the positive class. `counting` must be the model's, and
-    /// `Presence` for Bernoulli. Terms beyond the weights are skipped. Never NaN: without smoothing there may be
-    /// infinite weights of both signs, which give 0.
-    pub fn decision_function(&self, row: CountRow<'_>, counting: Counting) -> f64 {
-        let mut sum = self.bias;
-        for (term, count) in row.iter() {
-            let count = if counting == Counting::Presence { 1.0 } else { f64::from(count) };
-            sum += count * self.weights.get(term as usize).copied().unwrap_or(0.0);
-        }
-        if sum.is_nan() { 0.0 } else { sum }
-    }
-}

@@ -13,7 +13,7 @@ use crate::numbers::log_smoothed;
 /// Turns the counts of a term, integer or expected, into a probability; for the complement likelihoods, into a weight.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Rule {
-    likelihood: Likelihood,
+    pub(crate) likelihood: Likelihood,
     presence: bool,
     alpha: f64,
 }
@@ -121,10 +121,6 @@ impl Rule {
     /// The rule for expected counts.
     pub(crate) fn for_expected(likelihood: Likelihood, alpha: f64) -> Rule {
         Rule { likelihood, presence: likelihood.counts_presence_only(), alpha }
-    }
-
-    pub(crate) fn likelihood(&self) -> Likelihood {
-        self.likelihood
     }
 
     /// Whether probabilities can be 0, so that zero factors must be counted.

@@ -22,11 +22,11 @@ use crate::counts::{Cell, ClassTotals, Counts, read_cells, term_ids};
 pub struct Summary {
     n_features: u64,
     totals: Vec<ClassTotals>,
-    selection: Selection,
+    pub(crate) selection: Selection,
     /// For Bernoulli, per class: document frequency -> number of features with it. Frequency 0 is left out.
-    histograms: Vec<BTreeMap<u32, u64>>,
+    pub(crate) histograms: Vec<BTreeMap<u32, u64>>,
     /// For the normalised complement.
-    complement: Option<Complement>,
+    pub(crate) complement: Option<Complement>,
 }
 
 impl Parameters {
@@ -96,28 +96,6 @@ impl Summary {
         self
     }
 
-    /// Whether a term is a feature, decided from its own counts.
-    ///
-    /// # Errors
-    /// Reading the counts fails.
-    pub fn is_feature<C: Counts>(&self, counts: &C, term: TermId) -> Result<bool, C::Error> {
-        let mut cells = Vec::new();
-        read_cells(counts, term, &mut cells)?;
-        Ok(self.selection.feature(counts.totals(), term, &cells).is_some())
-    }
-
-    pub(crate) fn selection(&self) -> Selection {
-        self.selection
-    }
-
-    pub(crate) fn histograms(&self) -> &[BTreeMap<u32, u64>] {
-        &self.histograms
-    }
-
-    pub(crate) fn complement(&self) -> Option<&Complement> {
-        self.complement.as_ref()
-    }
-
     fn add(&mut self, rule: &Rule, mass: Mass, cells: &[Cell]) {
         self.n_features += 1;
         if let Some(complement) = &mut self.complement {
@@ -143,7 +121,7 @@ impl Summary {
         if let Some(t) = self.totals.iter().find(|t| t.tf < t.df) {
             return fail("at least as many occurrences as document frequencies add up to", t.tf);
         }
-        let needs = |sum| rule.likelihood().feature_sum() == sum;
+        let needs = |sum| rule.likelihood.feature_sum() == sum;
         let histograms = if needs(FeatureSum::LogAbsence) { self.totals.len() } else { 0 };
         if self.histograms.len() != histograms {
             return fail(
@@ -199,7 +177,10 @@ mod tests {
     fn features(limits: FeatureLimits) -> Vec<TermId> {
         let statistics = statistics();
         let Ok(summary) = Parameters { features: limits, ..Parameters::default() }.summarize(&statistics);
-        let is_feature = |&t: &TermId| summary.is_feature(&statistics, t).unwrap();
+        let is_feature = |&t: &TermId| {
+            let cells: Vec<_> = statistics.cells(t).collect();
+            summary.selection.feature(statistics.totals(), t, &cells).is_some()
+        };
         let features: Vec<_> = (0..9).filter(is_feature).collect();
         assert_eq!(summary.n_features(), features.len() as u64);
         features
@@ -237,7 +218,7 @@ mod tests {
         let parameters = Parameters { likelihood: Likelihood::Bernoulli, features, ..Parameters::default() };
         let Ok(summary) = parameters.summarize(&statistics());
         assert_eq!(summary.totals()[1], ClassTotals { documents: 2, df: 3, tf: 4 });
-        assert_eq!(summary.histograms()[1], BTreeMap::from([(1, 1), (2, 1)]));
+        assert_eq!(summary.histograms[1], BTreeMap::from([(1, 1), (2, 1)]));
         let json = serde_json::to_string(&summary).unwrap();
         assert_eq!(serde_json::from_str::<Summary>(&json).unwrap(), summary);
     }

@@ -24,14 +24,6 @@ pub enum StatisticsError {
         /// Classes of the other statistics.
         got: usize,
     },
-    /// Documents and labels differ in number.
-    #[error("expected {expected} labels, one a document, got {got}")]
-    Labels {
-        /// Documents.
-        expected: usize,
-        /// Labels.
-        got: usize,
-    },
     /// Overflow of a sum of coefficients.
     #[error("the correction overflows: expected sums of at most {expected}")]
     Coefficients {

@@ -2,8 +2,7 @@
 
 use std::convert::Infallible;
 
-use rayon::prelude::*;
-use tamis_tokenizer::{CountMatrix, CountRow, TermId};
+use tamis_tokenizer::{CountRow, TermId};
 
 use crate::counts::cell::{Cell, ClassId, ClassTotals, Counts, term_ids};
 use crate::counts::cells::{CellArena, ClassCell};
@@ -134,36 +133,6 @@ impl Statistics {
             }
         }
         Ok(self)
-    }
-
-    /// Counts the documents `x` with their classes `y`, in parallel in the current rayon pool. The result is the same
-    /// for any number of threads.
-    ///
-    /// # Errors
-    /// `x` and `y` of different lengths; an unknown class; overflow of `u32` (if several terms overflow, the error
-    /// names any of them, depending on the threads).
-    pub fn from_matrix(
-        x: &CountMatrix,
-        y: &[ClassId],
-        n_classes: usize,
-    ) -> Result<Statistics, StatisticsError> {
-        if x.n_rows() != y.len() {
-            return Err(StatisticsError::Labels { expected: x.n_rows(), got: y.len() });
-        }
-        // one shard per thread, since each has blocks for the whole vocabulary
-        let size = y.len().div_ceil(rayon::current_num_threads()).max(1);
-        let count = |(shard, labels): (usize, &[ClassId])| {
-            let mut statistics = Statistics::new(n_classes);
-            for (i, &class) in (shard * size..).zip(labels) {
-                if let Some(row) = x.row(i) {
-                    statistics.observe(class, row)?;
-                }
-            }
-            Ok(statistics)
-        };
-        let shards = y.par_chunks(size).enumerate().map(count);
-        let merged = shards.try_reduce_with(|mut a, b| a.merge(&b).map(|()| a));
-        merged.unwrap_or_else(|| Ok(Statistics::new(n_classes)))
     }
 
     /// Learns one document.

@@ -142,7 +142,7 @@ impl DualAscent {
         let mut state = AscentState {
             ascent: self,
             errors: None,
-            weights: weights.unwrap_or_else(|| DualWeights::new(source.idf().len())),
+            weights: weights.unwrap_or_else(|| DualWeights::new(source.terms.idf.len())),
             is_converged: vec![false; coefficients.len()],
             coefficients,
             worst: 0.0,

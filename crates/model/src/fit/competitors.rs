@@ -16,7 +16,7 @@ pub(crate) struct Competitors {
     /// Whether each column's class has documents; for the single column of two classes, whether both have.
     is_learned: Vec<bool>,
     /// The number of columns that learn from a document.
-    width: usize,
+    pub(crate) width: usize,
     /// These columns, document after document, each in increasing order; empty if all columns learn from all documents.
     lists: Vec<ClassId>,
 }
@@ -71,11 +71,6 @@ impl Competitors {
     pub(crate) fn columns(&self, document: usize) -> impl Iterator<Item = ClassId> + '_ {
         let all = (0..=ClassId::MAX).take(if self.learn_from_all() { self.n_columns } else { 0 });
         self.list(document).iter().copied().chain(all)
-    }
-
-    /// The number of values stored per document.
-    pub(crate) fn width(&self) -> usize {
-        self.width
     }
 
     /// Whether all columns learn from all documents.

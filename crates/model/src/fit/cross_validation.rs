@@ -253,7 +253,7 @@ impl<'a> CrossValidation<'a> {
     /// the first pass may be the best, and further ones only fit them more closely. With so many labels that few learn from
     /// a document, preparing a pass takes longer than the pass, so there are several at once.
     fn train_to_best(&self, held: &Holdout<'_>) -> (Vec<GroupFit>, Vec<ColumnPrediction>) {
-        let at_once = if self.trainer.learns_from_all() { 1 } else { PASSES_WITHOUT };
+        let at_once = if self.trainer.competitors.learn_from_all() { 1 } else { PASSES_WITHOUT };
         let pass = |from: Option<&[GroupFit]>, round| {
             let without = Passes { held: Some(held.fold), ..self.passes(at_once) };
             let fits = self.train(from, round, &[without], &held.rows);
@@ -342,7 +342,7 @@ impl<'a> CrossValidation<'a> {
         let lengths = rows.iter().map(Vec::len).collect();
         let all: Vec<CountRow<'_>> = rows.iter().flatten().map(CountVector::row).collect();
         let mut rows = Block::from_rows(all.into_iter());
-        let ids = (0..=TermId::MAX).zip(source.idf());
+        let ids = (0..=TermId::MAX).zip(&source.terms.idf);
         let idf = ids.map(|(id, idf)| if is_known(&id) { *idf } else { 0.0 }).collect();
         rows.vectorize(&TermScales { idf, ..TermScales::default() });
         let odds = match self.single() {

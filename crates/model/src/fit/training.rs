@@ -88,11 +88,6 @@ impl<'a> ColumnTrainer<'a> {
         trainer
     }
 
-    /// Whether all columns learn from all documents.
-    pub(crate) fn learns_from_all(&self) -> bool {
-        self.competitors.learn_from_all()
-    }
-
     /// The groups of columns that are trained together.
     pub(crate) fn groups(&self) -> impl IndexedParallelIterator<Item = &[Lane]> {
         self.lanes.par_chunks(COLUMNS_TOGETHER).with_max_len(1)
@@ -103,7 +98,7 @@ impl<'a> ColumnTrainer<'a> {
     pub(crate) fn odds(&self, choices: &Choices, counts: &Statistics, held: Option<&Fold>) -> Vec<f32> {
         let documents = self.problem.documents;
         let left_out = LeftOutBayes::new(&self.problem.columns, choices, counts);
-        let width = self.competitors.width();
+        let width = self.competitors.width;
         let mut odds = vec![0.0; documents.len() * width];
         self.source.for_all(|first, block| {
             let prepare = |(at, out): (usize, &mut [f32])| {
@@ -226,7 +221,7 @@ impl<'a> ColumnTrainer<'a> {
     /// 1 / |v| of every document.
     pub(crate) fn scales(&self) -> Vec<f32> {
         let mut scales = Vec::with_capacity(self.problem.documents.len());
-        self.source.for_all_vectors(|_, block| scales.extend_from_slice(block.scales()));
+        self.source.for_all_vectors(|_, block| scales.extend_from_slice(&block.scales));
         scales
     }
 

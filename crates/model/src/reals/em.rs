@@ -100,26 +100,9 @@ pub struct Em {
     /// The posterior of each unlabelled document: its classes with their probabilities, in class order. Probabilities
     /// below 1e-10 are left out.
     pub posteriors: Vec<Vec<(ClassId, f64)>>,
-    /// The objective (nats) of the first model and after each iteration; it never falls.
+    /// The objective (nats) of the first model and after each iteration; it never falls. The last iteration raised it by
+    /// no more than the tolerance, unless it was the last allowed.
     pub objective: Vec<f64>,
-    /// Why the iterations ended.
-    pub stopped: StopReason,
-}
-
-impl Em {
-    /// The number of M steps after the start.
-    pub fn iterations(&self) -> usize {
-        self.objective.len() - 1
-    }
-}
-
-/// Why the iterations of EM ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum StopReason {
-    /// The objective rose by no more than the tolerance.
-    Converged,
-    /// The maximum number of iterations was reached.
-    MaxIterations,
 }
 
 /// Number of shards in which unlabelled documents are counted; fixed, so that sums do not depend on the number of
@@ -160,15 +143,10 @@ impl EmOptions {
             objective.push(now);
             // written so that NaN stops EM
             let rises = |before: f64| now - before > self.tolerance * now.abs();
-            let stopped = match before {
-                Some(before) if !rises(before) => StopReason::Converged,
-                _ if objective.len() > self.max_iterations => StopReason::MaxIterations,
-                _ => {
-                    statistics = run.maximize(&posteriors)?;
-                    continue;
-                }
-            };
-            return Ok(Em { statistics, model, posteriors, objective, stopped });
+            if objective.len() > self.max_iterations || before.is_some_and(|before| !rises(before)) {
+                return Ok(Em { statistics, model, posteriors, objective });
+            }
+            statistics = run.maximize(&posteriors)?;
         }
     }
 

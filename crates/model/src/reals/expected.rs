@@ -28,9 +28,9 @@ const NEGLIGIBLE: f64 = 1e-10;
 /// let document = WeightedVector::from_pairs([(7, 3.0)])?;
 /// let mut statistics = ExpectedStatistics::new(2, Counting::Occurrences);
 /// statistics.observe(1, document.row(), 0.5)?;
-/// statistics.observe_posterior(&[0.25, 0.75], document.row(), 1.0)?;
-/// assert_eq!(statistics.class_weights(), [0.25, 1.25]);
-/// assert_eq!(statistics.weights(7).collect::<Vec<_>>(), [(0, 0.75), (1, 3.75)]);
+/// statistics.observe(0, document.row(), 0.25)?;
+/// assert_eq!(statistics.class_weights(), [0.25, 0.5]);
+/// assert_eq!(statistics.weights(7).collect::<Vec<_>>(), [(0, 0.75), (1, 1.5)]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug)]
@@ -87,33 +87,6 @@ impl ExpectedStatistics {
             return Err(StatisticsError::UnknownClass { expected, got: class }.into());
         }
         self.observe_classes(&[(class, 1.0)], row, weight)
-    }
-
-    /// Learns a document that belongs to each class with a probability; `posterior` is in class order. Probabilities
-    /// below 1e-10 are set to 0 and the others scaled to sum to 1, so that work and memory depend only on the likely
-    /// classes.
-    ///
-    /// # Errors
-    /// Not one probability per class; negative probabilities, or a sum that differs from 1 by more than 1e-6; as
-    /// [`observe`](Self::observe).
-    pub fn observe_posterior(
-        &mut self,
-        posterior: &[f64],
-        row: WeightedRow<'_>,
-        weight: f64,
-    ) -> Result<(), ExpectedError> {
-        let (expected, got) = (self.class_weights.len(), posterior.len());
-        if expected != got {
-            return Err(ExpectedError::PosteriorLength { expected, got });
-        }
-        let sum: f64 = posterior.iter().sum();
-        let bad = posterior.iter().copied().find(|p| p.is_nan() || *p < 0.0);
-        // written so that NaN fails
-        let bad = bad.or(if (sum - 1.0).abs() <= 1e-6 { None } else { Some(sum) });
-        match bad {
-            Some(got) => Err(ExpectedError::PosteriorSum { expected: 1.0, got }),
-            None => self.observe_classes(&probable(posterior), row, weight),
-        }
     }
 
     /// Learns a document that belongs to several known classes, each with its share of the weight.
@@ -250,22 +223,6 @@ pub enum ExpectedError {
         /// The largest weight.
         expected: f64,
         /// The weight.
-        got: f64,
-    },
-    /// Not one probability per class.
-    #[error("posterior: expected {expected} probabilities, got {got}")]
-    PosteriorLength {
-        /// The number of classes.
-        expected: usize,
-        /// The number of probabilities.
-        got: usize,
-    },
-    /// Class probabilities that are negative, NaN, or do not sum to 1.
-    #[error("posterior: expected probabilities with a sum of {expected}, got {got}")]
-    PosteriorSum {
-        /// 1.
-        expected: f64,
-        /// The sum, or the value that is not a probability.
         got: f64,
     },
     /// Merging statistics with another [`Counting`].

@@ -10,7 +10,7 @@ use crate::counts::{
     ClassId, ClassWeights, DocumentSums, KnownTerm, TermEntry, TermTable, Transform, WeightedRow,
     log_documents,
 };
-use crate::numbers::{argmax, softmax};
+use crate::numbers::argmax;
 use crate::reals::expected::{ExpectedStatistics, term_ids};
 
 /// Naive Bayes over expected (real-valued) counts: the counterpart of [`NaiveBayes`](crate::NaiveBayes), equal to it if
@@ -260,19 +260,6 @@ impl ExpectedNaiveBayes {
         out.clear();
         out.extend(self.intercept.iter().zip(terms).map(|(start, terms)| start + scale * of_terms(terms)));
         scalars.known
-    }
-
-    /// As [`joint_log_likelihood`](Self::joint_log_likelihood), normalised to posterior probabilities.
-    ///
-    /// # Errors
-    /// Reading the weights fails.
-    pub fn predict_proba<W: ClassWeights>(
-        &self,
-        weights: &W,
-        row: WeightedRow<'_>,
-        out: &mut Vec<f64>,
-    ) -> Result<usize, W::Error> {
-        self.joint_log_likelihood(weights, row, out).inspect(|_| softmax(out))
     }
 
     /// The most probable class; ties go to the lowest id.

@@ -22,11 +22,11 @@ const AT_LEAST_ONE_IN: usize = 10;
 pub(crate) struct Repeats {
     /// The usual weight of a document: the median, so that what is learned twice from beginning to end is fitted as it is
     /// once; if texts come again, what all weights are multiples of.
-    usual: f64,
+    pub(crate) usual: f64,
     /// The scale of groups with more than [`MAX_COPIES`] times the usual weight.
     scales: HashMap<u64, f64>,
     /// If texts come again, the number of copies that are one.
-    unit: Option<u32>,
+    pub(crate) unit: Option<u32>,
 }
 
 impl Repeats {
@@ -65,16 +65,6 @@ impl Repeats {
         let many = copies.into_iter().filter(|(_, n)| *n as f64 > most);
         let scales = many.map(|(group, copies)| (group, most / copies as f64)).collect();
         Repeats { usual, scales, unit: come_again.then_some(unit) }
-    }
-
-    /// The usual weight of a document.
-    pub(crate) fn usual(&self) -> f64 {
-        self.usual
-    }
-
-    /// If texts come again, the number of copies that are one.
-    pub(crate) fn unit(&self) -> Option<u32> {
-        self.unit
     }
 
     /// How many of a document's copies one of `n` folds leaves out.

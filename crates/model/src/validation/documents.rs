@@ -182,9 +182,9 @@ pub struct Block {
     ids: Vec<TermId>,
     factors: Vec<f32>,
     /// After [`weigh`](Block::weigh): the documents as vectors x, of length at most 1 before
-    /// [`roots`](TermScales::roots) apply; and 1 / |v| and |x|^2 of each document.
+    /// [`roots`](TermScales::roots) apply; and 1 / |v|, at most 1 and 0 without terms, and |x|^2 of each document.
     values: Vec<f32>,
-    scales: Vec<f32>,
+    pub(crate) scales: Vec<f32>,
     squared_norms: Vec<f32>,
 }
 
@@ -290,11 +290,6 @@ impl Block {
     /// |x|^2 of a document: the contribution of one unit of its coefficient to its own log-odds, without the bias.
     pub(crate) fn squared_norm(&self, document: usize) -> f32 {
         self.squared_norms[document]
-    }
-
-    /// 1 / |v| of each document, at most 1; 0 without terms.
-    pub(crate) fn scales(&self) -> &[f32] {
-        &self.scales
     }
 }
 

@@ -77,7 +77,7 @@ impl Groups {
         repeats: &Repeats,
         n_folds: usize,
     ) -> Vec<Vec<(usize, u32)>> {
-        if let Some(unit) = repeats.unit() {
+        if let Some(unit) = repeats.unit {
             return self.folds_of_copies(documents, unit, n_folds);
         }
         let whole = |document: usize| (document, documents.label(document).multiplicity);

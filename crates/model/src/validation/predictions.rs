@@ -172,7 +172,7 @@ impl<'a> Targets<'a> {
         for (column, totals) in self.totals.iter().enumerate() {
             let is_positive = self.columns.is_positive(class, column);
             let is_unknown = is_positive && totals.documents <= 1;
-            let of_column = values.by_ref().take(to.n_parts());
+            let of_column = values.by_ref().take(to.n_parts);
             to.push(of_column, is_positive.then_some(0), if is_unknown { 0.0 } else { weight });
         }
     }

@@ -12,7 +12,7 @@ pub(crate) struct BlockReader<'a> {
     pub(crate) documents: &'a dyn Documents,
     pub(crate) repeats: Repeats,
     kept: Vec<Block>,
-    terms: TermScales,
+    pub(crate) terms: TermScales,
     /// Blocks whose memory can be reused.
     spare: Mutex<Vec<Block>>,
 }
@@ -45,11 +45,6 @@ impl<'a> BlockReader<'a> {
     pub(crate) fn with_vectors(mut self, terms: TermScales) -> Self {
         self.kept.par_iter_mut().for_each(|block| block.vectorize(&terms));
         BlockReader { terms, ..self }
-    }
-
-    /// idf of every term, in nats; empty if the documents are not vectors.
-    pub(crate) fn idf(&self) -> &[f32] {
-        &self.terms.idf
     }
 
     fn read(&self, block: usize, as_vectors: bool) -> Block {

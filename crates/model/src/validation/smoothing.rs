@@ -79,7 +79,7 @@ impl SmoothingChoice {
         let reads_all = documents.len() * columns.len() <= MAX_SCORES;
         let source = if reads_all { BlockReader::new(documents) } else { BlockReader::unread(documents) };
         // what is learned twice from beginning to end is smoothed twice as much
-        let usual = source.repeats.usual().max(1.0);
+        let usual = source.repeats.usual.max(1.0);
         let usually = |alpha: f64| Smoothing::try_from(alpha * usual).ok();
         let mut default = Choices::for_columns(columns);
         default.alpha = usually(default.alpha.alpha()).unwrap_or(default.alpha);

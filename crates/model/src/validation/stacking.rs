@@ -12,7 +12,7 @@ use crate::numbers::{softmax_and_sum, softplus, softplus_and_sigmoid};
 #[derive(Clone, Debug)]
 pub(crate) struct StackingInput {
     n_columns: usize,
-    n_parts: usize,
+    pub(crate) n_parts: usize,
     values: Vec<f64>,
     targets: Vec<Target>,
 }
@@ -69,10 +69,6 @@ impl StackingInput {
             let mean = own().map(|at| values[at]).sum::<f64>() / self.n_columns as f64;
             own().for_each(|at| values[at] -= mean);
         }
-    }
-
-    pub(crate) fn n_parts(&self) -> usize {
-        self.n_parts
     }
 
     pub(crate) fn len(&self) -> usize {

@@ -51,7 +51,7 @@ const _: () = assert!(size_of::<SlotRecord>() == SECTOR);
 pub struct SegmentSlots {
     /// Offset of the first slot.
     start: usize,
-    generation: u64,
+    pub(crate) generation: u64,
     /// The live segments, oldest first.
     pub segments: Vec<Range<usize>>,
     /// Whether the other slot, which is written next, has a wrong checksum.
@@ -138,11 +138,6 @@ impl SegmentSlots {
     /// The offset of a generation's slot.
     fn place(&self, generation: u64) -> u64 {
         self.start as u64 + generation % 2 * SECTOR as u64
-    }
-
-    /// The next generation.
-    pub(crate) fn next_generation(&self) -> u64 {
-        self.generation + 1
     }
 }
 

@@ -48,7 +48,7 @@ impl Store {
         let (documents, vectors) = self.compacted_documents(merged)?;
         let changes = self.overlay.n_changes();
         let header = SegmentHeader {
-            generation: self.slots.next_generation(),
+            generation: self.slots.generation + 1,
             totals: self.totals.clone(),
             vectors: self.vectors.clone(),
             features: self.overlay.features(),

@@ -63,7 +63,8 @@ pub(crate) struct Normalizer {
     buffer: String,
     /// The number of bytes by which texts may still grow.
     left: usize,
-    is_cut: bool,
+    /// Whether a text was cut off since the limit was set.
+    pub(crate) is_cut: bool,
 }
 
 impl Default for Normalizer {
@@ -76,11 +77,6 @@ impl Normalizer {
     /// Sets the limit and starts counting again.
     pub(crate) fn grow_by_at_most(&mut self, bytes: usize) {
         (self.left, self.is_cut) = (bytes, false);
-    }
-
-    /// Whether a text was cut off since the limit was set.
-    pub(crate) fn is_cut(&self) -> bool {
-        self.is_cut
     }
 
     /// Returns the normalized text, cut off where it exceeds the limit. From then on, any text that is not already
@@ -525,7 +521,7 @@ mod tests {
         for (most, is_whole) in [(growth, true), (growth - 1, false), (0, false)] {
             normalizer.grow_by_at_most(most);
             let cut = normalizer.normalize(&text).to_owned();
-            assert_eq!((cut == normal(&text), normalizer.is_cut()), (is_whole, !is_whole));
+            assert_eq!((cut == normal(&text), normalizer.is_cut), (is_whole, !is_whole));
             assert!(normal(&text).starts_with(&cut) && cut.len() + 4 > text.len() + most);
             assert_eq!(normalizer.normalize("раураl"), if is_whole { "paypal" } else { "" });
             assert_eq!(normalizer.normalize("naïve, é"), "naïve, é");

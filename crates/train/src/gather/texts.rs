@@ -17,7 +17,7 @@ use xxhash_rust::xxh3::xxh3_64;
 #[derive(Default)]
 pub(crate) struct Texts {
     spools: Vec<Spool>,
-    places: Vec<TextPlace>,
+    pub(crate) places: Vec<TextPlace>,
     record: Vec<u8>,
 }
 
@@ -55,10 +55,6 @@ const AT_ONCE: usize = 1 << 18;
 const NUMBER: usize = 10;
 
 impl Texts {
-    pub(crate) fn places(&self) -> &[TextPlace] {
-        &self.places
-    }
-
     /// Stores a text, or a row as it is written most plainly.
     pub(crate) fn push(&mut self, given: &RawExample<'_>, extractor: &Extractor) -> Result<()> {
         if let Document::Counted(_) = given.document {

@@ -71,7 +71,7 @@ impl Trainer {
             self
         } else {
             drop(self);
-            learn_again(&options, &classes, &texts, texts.places().to_vec(), |trainer, given| {
+            learn_again(&options, &classes, &texts, texts.places.clone(), |trainer, given| {
                 trainer.learn(1, given)
             })?
         };
@@ -92,7 +92,7 @@ impl Trainer {
         // of each label, the number of texts in the sample
         let mut of_labels: HashMap<u32, usize> =
             self.classes.iter().map(|(_, label)| (label_hash(Some(label)), 0)).collect();
-        let mut places = texts.places().to_vec();
+        let mut places = texts.places.clone();
         places.sort_unstable_by_key(|place| place.hash);
         let mut different = HashSet::new();
         // all copies of a text are in the sample, or none

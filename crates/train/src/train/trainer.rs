@@ -322,7 +322,7 @@ impl Trainer {
         for copy in 0..times {
             let fraction = if copy == 0 { given.fraction } else { 0 };
             let given = RawExample { fraction, dense: Cow::Borrowed(dense), ..*given };
-            let n_texts = self.choices.texts.as_ref().map_or(0, |texts| texts.places().len());
+            let n_texts = self.choices.texts.as_ref().map_or(0, |texts| texts.places.len());
             let outcome = self.learn_counted(&given);
             outcome
                 .inspect_err(|_| self.choices.texts.iter_mut().for_each(|texts| texts.truncate(n_texts)))?;

@@ -140,7 +140,7 @@ fn objective<const N: usize>(
     source.for_all_vectors(|_, only| block = only.clone());
     let features = |document: usize| block.vector(document).iter().map(|(id, x)| (id as usize, f64::from(x)));
     let positions = || rows.positions.iter().map(|at| *at as usize);
-    let bias = source.idf().len();
+    let bias = source.terms.idf.len();
     let mut sum = 0.0;
     let first = rows.positions[0] as usize;
     for lane in (0..N).filter(|lane| !rows.offsets[first][*lane].is_nan()) {

@@ -101,7 +101,7 @@ fn objective(partitions: &[Partition<'_>]) -> f64 {
                     let terms = source.kept(document).unwrap();
                     let scale = f64::from(coefficients.scales[document]) * TF_UNIT;
                     let x = |(id, tf): (TermId, f32)| {
-                        (id as usize, scale * f64::from(tf) * f64::from(source.idf()[id as usize]))
+                        (id as usize, scale * f64::from(tf) * f64::from(source.terms.idf[id as usize]))
                     };
                     let Some(place) = competitors.place(document, column.column) else { continue };
                     if terms.is_empty() {

@@ -83,7 +83,7 @@ impl Trainer {
             self.choices.texts = None;
             return Ok(());
         };
-        let before = texts.places().len();
+        let before = texts.places.len();
         texts.add_section(partial.section(2)?, |given| match given.label {
             Some(label) if header.classes.index(label).is_none() => Err(broken()),
             _ => Ok(()),
@@ -91,7 +91,7 @@ impl Trainer {
         // texts include the documents that did not count
         let not_counted = if header.options.counts_once() { header.n_equal } else { 0 };
         let all = header.documents.iter().fold(not_counted, |sum, of_class| sum.saturating_add(*of_class));
-        if all != (texts.places().len() - before) as u64 { Err(broken()) } else { Ok(()) }
+        if all != (texts.places.len() - before) as u64 { Err(broken()) } else { Ok(()) }
     }
 }
 

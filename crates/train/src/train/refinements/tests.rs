@@ -221,7 +221,7 @@ fn trainers_that_choose_first_choose_what_their_models_would() {
 
 #[test]
 fn of_a_document_that_is_refused_no_text_is_kept() {
-    let n_texts = |trainer: &Trainer| trainer.choices.texts.as_ref().map(|texts| texts.places().len());
+    let n_texts = |trainer: &Trainer| trainer.choices.texts.as_ref().map(|texts| texts.places.len());
     let mut trainer = two_labels(4, together);
     assert!(trainer.add("a\u{7}b", Document::Text("x y")).is_err());
     assert!(trainer.add("eggs", Document::Mail(b"x y")).is_err());
