@@ -14,7 +14,7 @@ pub use error::{FitError, ParametersError};
 pub use features::{Criterion, FeatureLimits, Select, chi_square, mutual_information};
 pub(crate) use likelihood::FeatureSum;
 pub use likelihood::{Counting, Likelihood};
-pub use naive_bayes::NaiveBayes;
+pub use naive_bayes::{LinearForm, NaiveBayes};
 pub use parameters::{ClassPrior, Parameters, Smoothing};
 pub use robinson::{RobinsonFisher, RobinsonScorer};
 pub(crate) use rule::{ClassCounts, ClassLikelihood, Rule};

@@ -76,7 +76,7 @@ mod reals;
 pub mod metrics;
 
 pub use bayes::{
-    ClassPrior, Counting, Criterion, FeatureLimits, FitError, Likelihood, NaiveBayes, Parameters,
+    ClassPrior, Counting, Criterion, FeatureLimits, FitError, Likelihood, LinearForm, NaiveBayes, Parameters,
     ParametersError, RobinsonFisher, RobinsonScorer, Select, Smoothing, Summary, chi_square,
     mutual_information,
 };

@@ -39,6 +39,14 @@ fn parameters() -> impl Strategy<Value = Parameters> {
     })
 }
 
+/// What a Bernoulli or occurrence model takes of a count.
+fn counting(parameters: &Parameters) -> Counting {
+    match parameters.likelihood {
+        Likelihood::Bernoulli => Counting::Presence,
+        _ => parameters.counting,
+    }
+}
+
 /// A model's features, straight from the limits.
 fn features(statistics: &Statistics, model: &NaiveBayes) -> Vec<TermId> {
     let is_feature = |&t: &TermId| model.feature_log_prob(statistics, t, 0).unwrap().is_some();
@@ -229,7 +237,7 @@ proptest! {
     }
 
     #[test]
-    fn the_ratio_of_likelihoods_is_the_difference_without_the_priors(
+    fn the_linear_form_is_the_difference(
         documents in documents(),
         parameters in parameters(),
         vector in vector(TERMS, 6, 8),
@@ -237,8 +245,11 @@ proptest! {
     ) {
         let statistics = learn(CLASSES, &documents);
         let model = parameters.fit(&statistics).unwrap();
+        let form = model.linear_form(&statistics, negative, positive).unwrap();
         let joint = joint(&model, &statistics, &vector);
         let expected = joint[usize::from(positive)] - joint[usize::from(negative)];
+        let got = form.decision_function(vector.row(), counting(&parameters));
+        prop_assert!(near(expected, got, 1e-9), "{} {}", expected, got);
         let ratio = model.log_likelihood_ratio(&statistics, vector.row(), negative, positive).unwrap();
         let prior = match parameters.likelihood {
             Likelihood::Bernoulli | Likelihood::Multinomial => model.class_log_prior(),

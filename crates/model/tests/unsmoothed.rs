@@ -89,6 +89,13 @@ proptest! {
         if joint(&model, &statistics, &vector).iter().all(|x| x.is_infinite()) {
             prop_assert_eq!(p, vec![1.0 / f64::from(CLASSES); usize::from(CLASSES)]);
         }
+        let counting = match parameters.likelihood {
+            Likelihood::Bernoulli => Counting::Presence,
+            _ => parameters.counting,
+        };
+        let form = model.linear_form(&statistics, 0, 1).unwrap();
+        prop_assert!(!form.bias.is_nan() && form.weights.iter().all(|w| !w.is_nan()));
+        prop_assert!(!form.decision_function(vector.row(), counting).is_nan());
         prop_assert!(!model.log_likelihood_ratio(&statistics, vector.row(), 0, 1).unwrap().is_nan());
         for (term, count) in vector.row().iter() {
             model.term_weights(&statistics, term, count, &mut weights).unwrap();

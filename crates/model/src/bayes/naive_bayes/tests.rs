@@ -33,6 +33,7 @@ fn nothing_learned_predicts_the_prior() {
         let mut out = Vec::new();
         assert_eq!(model.predict_proba(&statistics, row(&[(3, 9)]).row(), &mut out), Ok(0));
         assert!((out[1] - 0.75).abs() < 1e-12);
+        assert!(model.linear_form(&statistics, 0, 1).unwrap().weights.is_empty());
     }
     let error = Parameters::default().fit(&statistics).unwrap_err();
     assert!(matches!(error, FitError::Parameters(ParametersError::EmptyClass { class: 0, .. })));
@@ -66,6 +67,8 @@ fn ties_go_to_the_lowest_class_and_unknown_classes_to_nothing() {
         assert_eq!(model.predict(&statistics, row(&[(0, 2)]).row()), Ok(0));
         assert_eq!(model.feature_log_prob(&statistics, 0, 3), Ok(None));
         assert_eq!(model.feature_log_prob(&statistics, 1, 0), Ok(None));
+        let form = model.linear_form(&statistics, 0, 3).unwrap();
+        assert_eq!((form.weights, form.bias), (vec![0.0], 0.0));
     }
 }
 
