@@ -66,7 +66,7 @@ pub struct LimitsHit {
     /// The text of attachments was left out: see [`Limits::text`].
     pub attachments: bool,
     /// A multipart was read as plain text: one more than 64 levels deep, or in a message that had been passed over too often.
-    /// Each level is one more pass. All passes together are limited to 32 times the length of the message and 256 KiB.
+    /// Each level is one more pass. All passes together are limited to 24 times the length of the message and 256 KiB.
     pub depth: bool,
     /// Another filter had wrapped the message: only the message inside was read, not the report around it.
     pub wrapper: bool,

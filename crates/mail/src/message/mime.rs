@@ -14,7 +14,7 @@ use std::iter;
 /// Maximum nesting of multiparts. Real mail has a few levels.
 const DEEPEST: usize = 64;
 /// Maximum number of passes over the message in total, to search it and to decode it: each level of parts takes one.
-const MOST_PASSES: usize = 32;
+const MOST_PASSES: usize = 24;
 /// Bytes that passes may take beyond that, which is about a millisecond: a small message may have every level.
 const FREE: usize = 256 << 10;
 /// What it costs to decode a byte, in bytes that are passed over.
