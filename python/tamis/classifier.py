@@ -20,7 +20,7 @@ from tamis._weights import check_labels, weighted
 
 __all__ = ["TamisClassifier"]
 
-# partial_fit fits again when the documents, or those of a label, have grown to this multiple
+# partial_fit fits again when the documents, or those of a rare label, have grown to this multiple
 _GROWTH = 1.25
 # parameters that are not options of training
 _HOW = ("kind", "vectors", "encoder", "class_weight", "encoding", "decode_error", "n_jobs", "progress")
@@ -295,8 +295,8 @@ class TamisClassifier(Predictor):
     ) -> TamisClassifier:
         """Learn from more labelled documents.
 
-        The counts are exact. The model is fitted to them again when the documents, or those of a label, have grown by
-        a quarter, or when ``refit`` is called, never in ``predict``. Then it is the model of ``fit`` on all documents. See
+        The counts are exact. The model is fitted to them again when the documents, or those of a rare label, have grown
+        by a quarter, or when ``refit`` is called, never in ``predict``. Then it is the model of ``fit`` on all documents. See
         ``n_documents_`` and ``n_fitted_``.
 
         Parameters
@@ -377,9 +377,10 @@ class TamisClassifier(Predictor):
         return self.refit() if self._has_grown() else self
 
     def _has_grown(self) -> bool:
-        then, few = getattr(self, "_fitted", Counter()), self.n_documents_ / 200
-        # also a label that comes late, but not at once for each of its documents in a large model
-        of_label = (n >= _GROWTH * then[label] and 10 * (n - then[label]) > n + few for label, n in self._counted.items())
+        then, total = getattr(self, "_fitted", Counter()), self.n_documents_
+        # also a label that came late and is rare, but not at once for each of its documents in a large model
+        rare = ((n, then[label]) for label, n in self._counted.items() if then[label] < total / 20)
+        of_label = (n >= _GROWTH * known and 10 * (n - known) > n + total / 200 for n, known in rare)
         return self.n_documents_ >= _GROWTH * getattr(self, "n_fitted_", 0) or any(of_label)
 
     def refit(self) -> TamisClassifier:
