@@ -33,10 +33,6 @@ pub(crate) struct ReadingArgs {
     /// For text, keep the tags of HTML. By default, only its text is read
     #[arg(long)]
     raw: bool,
-    /// Also score each window of this many bytes of the body (100 or more; 1500 if not given) and use the highest
-    /// score, so that innocent text cannot hide spam (two labels, weighted scoring)
-    #[arg(long, value_name = "BYTES", num_args = 0..=1, default_missing_value = "1500", require_equals = true)]
-    windows: Option<u32>,
     /// Read at most this many bytes of a document [default: 64 MiB of a message, 16 MiB of a text or row]
     #[arg(long, value_name = "BYTES", value_parser = at_least::<usize>(1))]
     most_bytes: Option<usize>,
@@ -97,7 +93,6 @@ impl RecipeArgs {
         let (recipe, RecipeArgs { reading, terms }) = (&mut options.recipe, self);
         recipe.raw = reading.raw;
         recipe.content_only = reading.content_only;
-        recipe.windows = reading.windows;
         recipe.limits.bytes = reading.most_bytes.unwrap_or(recipe.limits.bytes);
         recipe.ignored_headers = reading.ignore_header.clone();
         let tokenizer = &mut recipe.tokenizer;

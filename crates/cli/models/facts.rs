@@ -113,7 +113,7 @@ fn print_scoring(out: &mut impl Write, filter: &Filter) -> Result<()> {
         }
         Scoring::Weighted(options) => {
             if let Some(chosen) = information.chosen {
-                print_chosen(out, &options, chosen, information.recipe)?;
+                print_chosen(out, &options, chosen, information.recipe, filter.spam().is_some_and(|_| filter.classes().len() == 2))?;
             }
             print_decision(out, filter)?;
         }
@@ -162,9 +162,10 @@ fn print_chosen(
     options: &WeightedOptions,
     chosen: &ModelSelection,
     recipe: &Recipe,
+    has_parts: bool,
 ) -> Result<()> {
     let Choices { alpha, idf_power, tau, strength, .. } = chosen.choices;
-    let Choices { stack: [counts, correction, columns, vector, offset], line: [slope, more], .. } =
+    let Choices { stack: [counts, correction, columns, vector, offset], parts: [less, each], .. } =
         *chosen.in_use();
     match options.correction {
         true => writeln!(out, "likelihood  weighted, correction on (C {})", options.regularisation)?,
@@ -214,8 +215,8 @@ fn print_chosen(
     if let Some(parts) = chosen.parts {
         print_parts(out, options, parts, recipe)?;
     }
-    if (slope, more) != (1.0, 0.0) {
-        writeln!(out, "windows     {slope:.4} times the highest log-odds of a part {more:+.4}")?;
+    if has_parts {
+        writeln!(out, "parts       the worst of n, less {less:.4} and {each:.4} ln n")?;
     }
     Ok(())
 }

@@ -285,7 +285,7 @@ pub(crate) fn retrain(args: &RetrainArgs) -> Result<u8> {
     let mut learner = Learner::open(&path, args.change.options()).map_err(named(&path))?;
     learner.retrain().map_err(|error| match error.kind() {
         ErrorKind::TermsNotStored => anyhow!(
-            "{}: expected a model that remembers the terms of its documents and has no --windows; train it again",
+            "{}: expected a model that remembers the terms of its documents; train it again",
             shown_path(&path)
         ),
         _ => error.into(),

@@ -117,8 +117,8 @@ fn run_models(args: &MergeArgs) -> Result<u8> {
     let model = merge(&models.iter().collect::<Vec<_>>(), options).map_err(|error| match error.kind() {
         ErrorKind::TermsNotStored => {
             anyhow!(
-                "--retrain: expected models that all remember the terms of their documents (train --documents) and have \
-                 no --windows; merge without --retrain, or train on all documents again"
+                "--retrain: expected models that all remember the terms of their documents (train --documents); \
+                 merge without --retrain, or train on all documents again"
             )
         }
         ErrorKind::Settings if error.setting().is_some_and(is_of_terms) => {

@@ -179,8 +179,7 @@ pub(crate) fn run(args: &TrainArgs) -> Result<u8> {
 /// Prints a note if the terms of documents are not kept because there are too many.
 fn say_terms_left_out(options: &TrainOptions, filter: &Filter) {
     let information = filter.information();
-    let is_fitted =
-        matches!(information.scoring, Scoring::Weighted(_)) && information.recipe.windows.is_none();
+    let is_fitted = matches!(information.scoring, Scoring::Weighted(_));
     let is_fitted = is_fitted && !information.recipe.has_other_columns();
     if options.keep.is_none() && information.stored.keep == Keep::Digests && is_fitted {
         note!(

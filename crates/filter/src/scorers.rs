@@ -6,5 +6,6 @@ pub mod mixed;
 pub(crate) mod naive_bayes;
 pub(crate) mod robinson;
 pub(crate) mod scorer;
+pub(crate) mod parts;
 pub mod scratch;
 pub mod weighted;

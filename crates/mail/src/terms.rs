@@ -35,15 +35,13 @@ use crate::message::fields::are_of_mail;
 pub use bogofilter::for_each_bogofilter_token;
 use emitter::Emitter;
 pub use emitter::{Piece, Scope};
-use std::borrow::Cow;
-use tamis_tokenizer::stretches;
 
 impl Message {
     /// Calls `emit` with every feature, as often as it occurs, in a deterministic order.
     ///
-    /// With `content_only`, emits only the text of the subject and the parts. The body comes in stretches of about
-    /// `stretch` bytes (`usize::MAX`: one per part), which can be scored one by one. Line ends, an mbox `From ` line
-    /// and [ignored](crate::message::ignored) fields make no difference.
+    /// With `content_only`, emits only the text of the subject and the parts. The body comes in parts, of which each ends
+    /// before the next begins. Line ends, an mbox `From ` line and [ignored](crate::message::ignored) fields make no
+    /// difference.
     ///
     /// Missing fields are evidence only if the message looks like mail: a fragment with fewer than two of the usual
     /// fields yields only its words, links and figures.
@@ -53,15 +51,15 @@ impl Message {
     ///
     /// let message = Message::parse(b"Subject: Offer\n\nBuy at http://shop.example.org/\n", &Limits::default());
     /// let mut terms = Vec::new();
-    /// message.for_each_piece(false, usize::MAX, |piece| match piece {
-    ///     Piece::Words { prefix, text } => terms.push(format!("{prefix}... {text:?}")),
+    /// message.for_each_piece(false, |piece| match piece {
+    ///     Piece::Words { prefix, text, .. } => terms.push(format!("{prefix}... {text:?}")),
     ///     Piece::Terms(batch, _) => terms.extend(batch.iter().map(str::to_owned)),
-    ///     Piece::EndOfStretch => (),
+    ///     Piece::EndOfPart => (),
     /// });
     /// assert_eq!(terms[0], "s:... \"Offer\"");
     /// assert!(terms.contains(&"url:h:example.org".to_owned()));
     /// ```
-    pub fn for_each_piece(&self, content_only: bool, stretch: usize, mut emit: impl FnMut(Piece<'_>)) {
+    pub fn for_each_piece(&self, content_only: bool, mut emit: impl FnMut(Piece<'_>)) {
         let mut out = Emitter::new(&mut emit, Scope::Message);
         for subject in self.values("subject") {
             out.words("s:", subject);
@@ -70,28 +68,22 @@ impl Message {
             }
         }
         let mut capitals = body::CapitalsCount::default();
-        out.begin(Scope::Stretch);
         let read = shown::read(self.parts());
         for (part, read) in self.parts().iter().zip(&read) {
-            for_each_stretch(
-                &read.seen,
-                part.text.as_deref().unwrap_or_default(),
-                stretch,
-                |text, source| {
-                    out.words("", text);
-                    if !content_only {
-                        capitals.count(text);
-                        body::figures(text, &mut out);
-                        letters::terms(text, &mut out);
-                        urls::terms(source, &mut out);
-                    }
-                    out.end_stretch();
-                },
-            );
-        }
-        for part in &read {
-            out.words("u:", &part.unseen);
-            out.words("title:", &part.title);
+            out.begin(Scope::Part);
+            out.words("", &read.seen);
+            if !content_only {
+                capitals.count(&read.seen);
+                body::figures(&read.seen, &mut out);
+                letters::terms(&read.seen, &mut out);
+                urls::terms(part.text.as_deref().unwrap_or_default(), &mut out);
+            }
+            out.end_part();
+            for (prefix, text) in [("u:", &read.unseen), ("title:", &read.title)] {
+                out.begin(Scope::Unseen);
+                out.words(prefix, text);
+                out.end_part();
+            }
         }
         let names = self.headers().map(|header| header.name);
         if content_only || !are_of_mail(names) {
@@ -120,29 +112,6 @@ impl Message {
     /// ```
     pub fn date(&self) -> Option<i64> {
         date::parse(self.header("date")?)
-    }
-}
-
-/// Cuts the text of a part into stretches, and its source (the HTML, which contains the links) alongside.
-fn for_each_stretch(text: &str, source: &str, stretch: usize, mut each: impl FnMut(&str, &str)) {
-    let (mut text, mut source) = (Cow::Borrowed(text), Cow::Borrowed(source));
-    if stretch < usize::MAX {
-        // line ends must not move the cuts
-        for text in [&mut text, &mut source] {
-            if text.contains('\r') {
-                *text = Cow::Owned(text.replace('\r', ""));
-            }
-        }
-    }
-    // links come with roughly the words around them
-    let as_many = text.len().div_ceil(stretch.max(1)).max(1);
-    let mut texts = stretches(&text, stretch);
-    let mut sources = stretches(&source, source.len().div_ceil(as_many));
-    loop {
-        match (texts.next(), sources.next()) {
-            (None, None) => return,
-            (text, source) => each(text.unwrap_or_default(), source.unwrap_or_default()),
-        }
     }
 }
 

@@ -91,8 +91,8 @@ pub use counts::{
 pub use fit::LEAST_BELIEF;
 pub use fit::{Beside, FitProblem, Lesson, Partition, ROUNDS, RoundChange, TAUS, WeightedFit, is_sampled};
 pub use linear::{
-    Choices, ClassWeight, Coefficient, Coefficients, Columns, CorrectedStatistics, Correction, PartsTrial,
-    Readings, SmoothingTrial, TauTrial, WeightedLogOdds, WeightedOptions, priors,
+    Choices, ClassWeight, Coefficient, Coefficients, Columns, CorrectedStatistics, Correction, HeldOut,
+    PartScores, PartsTrial, Readings, SmoothingTrial, TauTrial, WeightedLogOdds, WeightedOptions, priors,
 };
 pub use metrics::intervals::{
     Interval, TooFewNegatives, clopper_pearson, clopper_pearson_upper, threshold_for_fpr, wilson,
@@ -108,8 +108,8 @@ pub use reals::{
     Moments, RowPrediction, Trust,
 };
 pub use validation::{
-    BLOCK, Block, Documents, Example, Label, NearDuplicates, Prediction, SmoothingChoice, WeightedLoss,
-    assign_folds, is_worse, is_worse_by,
+    BLOCK, Block, Documents, Example, Label, NearDuplicates, Prediction, SmoothingChoice, Stretch, WeightedLoss,
+    assign_folds, is_worse, is_worse_by, windows,
 };
 pub use vectors::{VectorDiscriminant, VectorStatistics};
 

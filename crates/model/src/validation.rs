@@ -14,7 +14,7 @@ mod stacking;
 mod two_classes;
 
 pub(crate) use copies::{Copies, MAX_COPIES, Repeats};
-pub use documents::{BLOCK, Block, Documents, Example, Label};
+pub use documents::{BLOCK, Block, Documents, Example, Label, Stretch, windows};
 pub(crate) use documents::{BlockRow, TermScales};
 pub use folds::assign_folds;
 pub(crate) use folds::{Fold, Groups, cross_validate};

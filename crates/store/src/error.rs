@@ -305,7 +305,7 @@ pub enum Reason {
     /// documents was to be fitted again.
     #[error(
         "expected a label for each document, got documents without; they can be learned in training only, by weighted \
-         scoring without windows or by expectation maximization"
+         scoring or by expectation maximization"
     )]
     Unlabelled,
     /// The operation needs weighted scoring, but the scoring is naive Bayes.

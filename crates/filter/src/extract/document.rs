@@ -75,8 +75,8 @@ impl Document<'_> {
             Document::Text(text) => emit("", &markup_to_text(text)),
             Document::Mail(raw) => {
                 let message = Message::parse_ignoring(raw, &recipe.limits, &recipe.ignored_headers);
-                message.for_each_piece(true, usize::MAX, |piece| {
-                    if let Piece::Words { prefix, text } = piece {
+                message.for_each_piece(true, |piece| {
+                    if let Piece::Words { prefix, text, .. } = piece {
                         emit(prefix, text);
                     }
                 });

@@ -1,8 +1,9 @@
 //! The results of extracting a document besides its terms.
 
-use tamis_mail::LimitsHit;
+use tamis_mail::{LimitsHit, Scope};
+use tamis_model::Stretch;
 use tamis_store::file::documents::message;
-use tamis_tokenizer::{CountRow, CountVector, TermCount, TermId, Vocabulary, VocabularyFull};
+use tamis_tokenizer::{CountRow, CountVector, Occurrence, TermCount, TermId, Vocabulary, VocabularyFull};
 
 /// The results of extracting a document besides its terms, which the vocabulary counts. Also holds buffers.
 #[derive(Default)]
@@ -15,7 +16,7 @@ pub struct Extraction {
     pub(super) full: Option<VocabularyFull>,
     /// The number of different words; their pieces come after them.
     pub(super) n_words: usize,
-    /// With windows or columns: where terms occur.
+    /// With parts or columns: where terms occur.
     pub(super) places: Places,
     pub(super) identity: Identity,
     pub(super) limits_hit: LimitsHit,
@@ -28,27 +29,39 @@ pub struct Extraction {
     pub(super) missing: Vec<usize>,
     /// The dense vector beside the document.
     pub(super) dense: Vec<f32>,
-    /// The rows of the whole document, of its windows and of its columns.
+    /// The rows of the whole document and of its columns.
     whole: CountVector,
-    windows: Vec<CountVector>,
-    n_windows: usize,
     groups: Vec<CountVector>,
 }
 
 /// Positions among the document's terms.
 #[derive(Default)]
 pub(super) struct Places {
-    /// Of the terms outside the body, and in it.
-    pub(super) outside: Vec<u32>,
-    pub(super) body: Vec<u32>,
-    /// End of each stretch (half a window) in `body`.
-    pub(super) stretches: Vec<usize>,
-    /// End of each column's terms in `outside`.
+    /// Whether the parts of mails and texts are wanted.
+    pub(super) wants_parts: bool,
+    /// Whether the document is a row.
+    pub(super) is_row: bool,
+    /// Of the terms of a row.
+    pub(super) columns: Vec<u32>,
+    /// End of each column's terms in `columns`.
     pub(super) group_ends: Vec<usize>,
+    /// Of the terms of the body.
+    body: Vec<u32>,
+    /// The parts of the body: the end of each in `body`, and whether people see it.
+    parts: Vec<BodyPart>,
+    is_seen: bool,
     /// Of the pieces of each word, and where the pieces of each word end.
     pieces: Vec<u32>,
     piece_ends: Vec<usize>,
 }
+
+struct BodyPart {
+    end: usize,
+    is_seen: bool,
+}
+
+/// About as many terms of the body are scored by themselves, together with as many that follow: some 250 bytes of text.
+const STRETCH: usize = 40;
 
 /// What identifies a document.
 #[derive(Clone, PartialEq, Default)]
@@ -69,6 +82,11 @@ impl Extraction {
         Extraction { identity: Identity { wanted: true, ..Identity::default() }, ..Self::default() }
     }
 
+    /// Sets whether the stretches of the next documents are wanted.
+    pub fn want_parts(&mut self, wanted: bool) {
+        self.places.wants_parts = wanted;
+    }
+
     /// Sets whether the next documents are identified, as by [`identifying`](Self::identifying).
     pub(crate) fn identify(&mut self, wanted: bool) {
         self.identity.wanted = wanted;
@@ -77,12 +95,6 @@ impl Extraction {
     /// The whole document; call [`rows`](Self::rows) before.
     pub fn whole(&self) -> CountRow<'_> {
         self.whole.row()
-    }
-
-    /// The windows of the document: the terms outside the body, up to [`MOST_OUTSIDE`], with a window of the body.
-    /// Empty if the body is a single window.
-    pub fn windows(&self) -> impl Iterator<Item = CountRow<'_>> {
-        self.windows[..self.n_windows].iter().map(CountVector::row)
     }
 
     /// The terms of each categorical, flag or text column of a row.
@@ -95,19 +107,34 @@ impl Extraction {
         self.is_html
     }
 
-    /// Whether the body is long enough for windows.
-    pub fn has_windows(&self) -> bool {
-        self.places.stretches.len() > 2
+    /// The stretches of the body, of which each has the positions of its terms among those of the document. A part of the
+    /// body is cut into equal ones. None unless they are wanted.
+    pub fn stretches(&self) -> impl Iterator<Item = Stretch<&[u32]>> {
+        let mut start = 0;
+        self.places.parts.iter().flat_map(move |BodyPart { end, is_seen }| {
+            let part = &self.places.body[std::mem::replace(&mut start, *end)..*end];
+            let n = ((part.len() + STRETCH / 2) / STRETCH).max(1);
+            (0..n).map(move |i| Stretch {
+                terms: &part[part.len() * i / n..part.len() * (i + 1) / n],
+                ends_part: i + 1 == n,
+                is_seen: *is_seen,
+            })
+        })
     }
 
-    /// A hash of the cuts between stretches, if there are windows: equal words can be cut at different places.
+    /// The places of the pieces of the word at a place.
+    pub(crate) fn pieces_of(&self, place: u32) -> &[u32] {
+        let Places { pieces, piece_ends, .. } = &self.places;
+        let place = place as usize;
+        let start = place.checked_sub(1).map_or(0, |before| piece_ends.get(before).copied().unwrap_or(0));
+        piece_ends.get(place).map_or(&[][..], |end| &pieces[start..*end])
+    }
+
+    /// A hash of the cuts between stretches: equal words can be cut at different places.
     pub fn cuts(&self, terms: &[TermCount]) -> u64 {
-        let mut start = 0;
-        let stretches = self.places.stretches.iter().take_while(|_| self.has_windows());
-        stretches.fold(0, |hash, end| {
-            let within = &self.places.body[std::mem::replace(&mut start, *end)..*end];
+        self.stretches().fold(0, |hash, Stretch { terms: places, is_seen, .. }| {
             let sum = |sum: u64, place: &u32| sum.wrapping_add(terms[*place as usize].fingerprint);
-            chain(hash, within.iter().fold(0, sum))
+            chain(hash, places.iter().fold(u64::from(is_seen), sum))
         })
     }
 
@@ -158,45 +185,37 @@ impl Extraction {
         &self.missing
     }
 
-    /// Builds the rows of the whole document, its windows and its columns. `id` gives the id of a position in `terms`,
-    /// the terms of the document; terms without an id are left out.
+    /// Builds the rows of the whole document and its columns. `id` gives the id of a position in `terms`, the terms of the
+    /// document; terms without an id are left out.
     pub fn rows(&mut self, terms: &[TermCount], id: impl Fn(usize) -> Option<TermId>) {
-        let Extraction { places, whole, windows, n_windows, groups, pairs, .. } = self;
-        let Places { outside, body, stretches, group_ends, pieces, piece_ends } = places;
-        pairs.clear();
-        pairs.extend(terms.iter().enumerate().filter_map(|(at, term)| Some((id(at)?, term.count))));
-        whole.assign_pairs(pairs);
-        let pieces_of = |place: u32| {
-            let place = place as usize;
-            let start = place.checked_sub(1).map_or(0, |before| piece_ends.get(before).copied().unwrap_or(0));
-            piece_ends.get(place).map_or(&[][..], |end| &pieces[start..*end])
-        };
-        let mut count = |more: CountRow<'_>, places: &[u32], rows: &mut Vec<CountVector>, i: usize| {
+        self.pairs.clear();
+        self.pairs.extend(terms.iter().enumerate().filter_map(|(at, term)| Some((id(at)?, term.count))));
+        self.whole.assign_pairs(&mut self.pairs);
+        let (mut groups, mut start) = (std::mem::take(&mut self.groups), 0);
+        groups.resize_with(groups.len().max(self.places.group_ends.len()), CountVector::default);
+        for (row, end) in groups.iter_mut().zip(&self.places.group_ends) {
+            let places = &self.places.columns[std::mem::replace(&mut start, *end)..*end];
+            let mut pairs = std::mem::take(&mut self.pairs);
             pairs.clear();
-            pairs.extend(more.iter());
-            let all = places.iter().flat_map(|place| std::iter::once(place).chain(pieces_of(*place)));
-            pairs.extend(all.filter_map(|place| Some((id(*place as usize)?, 1))));
-            rows.resize_with(rows.len().max(i + 1), CountVector::default);
-            rows[i].assign_pairs(pairs);
-        };
-        let mut start = 0;
-        for (i, end) in group_ends.iter().enumerate() {
-            count(CountRow::default(), &outside[start..*end], groups, i);
-            start = *end;
+            pairs.extend(self.ids(places, &id));
+            row.assign_pairs(&mut pairs);
+            self.pairs = pairs;
         }
-        *n_windows = 0;
-        if stretches.len() <= 2 {
-            return;
-        }
-        // computed once: there can be many windows
-        let mut all_outside = Vec::new();
-        count(CountRow::default(), &outside[..outside.len().min(MOST_OUTSIDE)], &mut all_outside, 0);
-        let mut start = 0;
-        for pair in stretches.windows(2) {
-            count(all_outside[0].row(), &body[start..pair[1]], windows, *n_windows);
-            *n_windows += 1;
-            start = pair[0];
-        }
+        self.groups = groups;
+    }
+
+    /// The row of the terms at some places, each as often as it is there, with the pieces of words.
+    pub fn row(&self, places: &[u32], id: impl Fn(usize) -> Option<TermId>) -> CountVector {
+        CountVector::from_pairs(self.ids(places, &id)).unwrap_or_default()
+    }
+
+    fn ids<'a>(
+        &'a self,
+        places: &'a [u32],
+        id: &'a impl Fn(usize) -> Option<TermId>,
+    ) -> impl Iterator<Item = (TermId, u32)> + 'a {
+        let all = places.iter().flat_map(|place| std::iter::once(place).chain(self.pieces_of(*place)));
+        all.filter_map(|place| Some((id(*place as usize)?, 1)))
     }
 
     /// Records the positions of the pieces of each word.
@@ -208,18 +227,18 @@ impl Extraction {
         }
     }
 
-    /// Forgets the document, its windows and columns.
+    /// Forgets the document, its parts and columns.
     pub fn clear(&mut self) {
-        let Places { outside, body, stretches, group_ends, pieces, piece_ends } = &mut self.places;
-        [outside, body, pieces].into_iter().for_each(Vec::clear);
-        [stretches, group_ends, piece_ends].into_iter().for_each(Vec::clear);
+        let Places { columns, group_ends, body, parts, pieces, piece_ends, .. } = &mut self.places;
+        [columns, body, pieces].into_iter().for_each(Vec::clear);
+        [group_ends, piece_ends].into_iter().for_each(Vec::clear);
+        parts.clear();
         self.full = None;
         (self.identity.body_hash, self.identity.date) = (0, None);
         self.identity.name.clear();
         self.identity.stable_fields.clear();
         self.limits_hit = LimitsHit::default();
         self.is_html = false;
-        self.n_windows = 0;
         self.reals.clear();
         self.missing.clear();
         self.dense.clear();
@@ -235,18 +254,33 @@ impl Extraction {
         read
     }
 
-    /// Ends a stretch of the body, unless empty.
-    pub(super) fn end_stretch(&mut self) {
-        let Places { body, stretches, .. } = &mut self.places;
-        if body.len() > stretches.last().copied().unwrap_or(0) {
-            stretches.push(body.len());
+    /// Ends a part of the body, unless empty.
+    pub(super) fn end_part(&mut self) {
+        let Places { body, parts, is_seen, .. } = &mut self.places;
+        if body.len() > parts.last().map_or(0, |part| part.end) {
+            parts.push(BodyPart { end: body.len(), is_seen: *is_seen });
         }
     }
 }
 
-/// Maximum number of occurrences outside the body in each window: more than real mail has, and few enough that a
-/// message with many of them and many windows stays cheap.
-pub(super) const MOST_OUTSIDE: usize = 4_096;
+impl Places {
+    /// Whether it takes note of any place.
+    pub(super) fn are_wanted(&self) -> bool {
+        self.wants_parts || self.is_row
+    }
+
+    /// Takes note of terms, if their places are wanted.
+    pub(super) fn add(&mut self, scope: Scope, occurrences: &[Occurrence]) {
+        let to = match scope {
+            _ if self.is_row => &mut self.columns,
+            Scope::Part | Scope::Unseen if self.wants_parts => &mut self.body,
+            Scope::Message | Scope::Body | Scope::Part | Scope::Unseen => return,
+        };
+        self.is_seen = scope == Scope::Part;
+        // a document has fewer than 2^32 terms
+        to.extend(occurrences.iter().map(|occurrence| occurrence.place as u32));
+    }
+}
 
 /// Adds one more term to a hash of terms in order.
 pub(super) fn chain(group: u64, fingerprint: u64) -> u64 {

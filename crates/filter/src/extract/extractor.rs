@@ -11,35 +11,25 @@ use tamis_store::error::{Error, Reason, Result};
 use tamis_store::file::documents::document_name;
 use tamis_store::kind::Kind;
 use tamis_tokenizer::{
-    Batch, Ngrams, Occurrence, Tokenizer, TokenizerOptions, Vocabulary, WordRule, fingerprint, stretches,
+    Batch, Ngrams, Occurrence, Tokenizer, TokenizerOptions, Vocabulary, WordRule, fingerprint,
 };
 
 use crate::extract::document::Document;
-use crate::extract::extraction::{Extraction, Places, chain};
+use crate::extract::extraction::{Extraction, chain};
 
 /// A compiled recipe.
 pub struct Extractor {
     recipe: Recipe,
     tokenizer: Tokenizer,
     columns: TableColumns,
-    /// Whether documents have windows or columns, whose terms are also counted separately.
-    has_parts: bool,
     /// Whether words of a mail's body can contain colons.
     has_colons: bool,
-}
-
-/// The positions of `occurrences` among the document's terms, of which there are fewer than 2^32.
-fn places(occurrences: &[Occurrence]) -> impl Iterator<Item = u32> {
-    occurrences.iter().map(|occurrence| occurrence.place as u32)
 }
 
 impl Extractor {
     pub fn new(mut recipe: Recipe) -> Result<Self> {
         if recipe.version != RECIPE_VERSION {
             return Err(Reason::RecipeVersion { expected: RECIPE_VERSION, got: recipe.version }.into());
-        }
-        if recipe.windows == Some(0) {
-            return Err(Error::option("windows", "expected at least 1 byte, got 0"));
         }
         if let Some(VectorSpace { dimensions, .. }) = &recipe.vectors
             && !(1..=VectorStatistics::MAX_DIMENSIONS).contains(&(*dimensions as usize))
@@ -53,11 +43,10 @@ impl Extractor {
         let tokenizer = Tokenizer::new(recipe.tokenizer)?;
         recipe.tokenizer = tokenizer.options().clone();
         let columns = TableColumns::new(&mut recipe)?;
-        let has_parts = recipe.windows.is_some() || recipe.kind == Kind::Table;
         let TokenizerOptions { word_rule, terms, .. } = tokenizer.options();
         let plain = *word_rule == WordRule::Mail && matches!(terms, Ngrams::Words { .. });
         let has_colons = recipe.kind == Kind::Mail && !plain;
-        Ok(Extractor { recipe, tokenizer, columns, has_parts, has_colons })
+        Ok(Extractor { recipe, tokenizer, columns, has_colons })
     }
 
     pub fn recipe(&self) -> &Recipe {
@@ -74,6 +63,7 @@ impl Extractor {
         counted.clear();
         vocabulary.begin_document();
         let recipe = &self.recipe;
+        counted.places.is_row = recipe.kind == Kind::Table;
         counted.bytes_left = recipe.limits.bytes;
         counted.tokenizer_scratch.grow_by_at_most((document.n_bytes() / 2).max(LEAST_GROWTH));
         match (document, recipe.kind) {
@@ -82,10 +72,8 @@ impl Extractor {
                 let text = counted.within_limit(text);
                 let text = if recipe.raw { Cow::Borrowed(text) } else { markup_to_text(text) };
                 counted.is_html = matches!(text, Cow::Owned(_));
-                for stretch in stretches(&text, recipe.stretch()) {
-                    self.add_words("", stretch, counted, vocabulary);
-                    counted.end_stretch();
-                }
+                self.add_words("", &text, Scope::Part, counted, vocabulary);
+                counted.end_part();
             }
             (Document::Fields(fields), Kind::Table) => self.add_row(fields, counted, vocabulary)?,
             (Document::Fields(fields), Kind::Mail) if recipe.bogofilter => {
@@ -104,7 +92,9 @@ impl Extractor {
                         prefix.push(':');
                     }
                     let text = counted.within_limit(text);
-                    self.add_words(&prefix, text, counted, vocabulary);
+                    let scope = if field.is_empty() { Scope::Part } else { Scope::Message };
+                    self.add_words(&prefix, text, scope, counted, vocabulary);
+                    counted.end_part();
                 }
             }
             (Document::Embedded { of, vector }, _) => {
@@ -122,7 +112,7 @@ impl Extractor {
         if let Some(lengths) = recipe.pieces {
             let outcome = vocabulary.count_pieces(lengths, |term| self.word_in(term));
             outcome.err().into_iter().for_each(|full| counted.full = Some(full));
-            if self.has_parts && counted.full.is_none() {
+            if counted.places.are_wanted() && counted.full.is_none() {
                 counted.place_pieces(vocabulary);
             }
         }
@@ -192,51 +182,50 @@ impl Extractor {
         let add = |piece: Piece<'_>| self.add_piece(piece, counted, vocabulary);
         match recipe.bogofilter {
             true => message.for_each_bogofilter_token(add),
-            false => message.for_each_piece(recipe.content_only, recipe.stretch(), add),
+            false => message.for_each_piece(recipe.content_only, add),
         }
     }
 
     fn add_piece(&self, piece: Piece<'_>, counted: &mut Extraction, vocabulary: &mut Vocabulary) {
         match piece {
-            Piece::Words { prefix, text } => self.add_words(prefix, text, counted, vocabulary),
+            Piece::Words { prefix, text, scope } => {
+                self.add_words(prefix, text, scope, counted, vocabulary)
+            }
             Piece::Terms(batch, scope) => {
                 // bogofilter's tokens of the body stand for its words
-                let in_group = self.recipe.bogofilter && counted.identity.wanted && scope == Scope::Stretch;
+                let in_group = self.recipe.bogofilter && counted.identity.wanted && scope == Scope::Part;
                 let outcome = vocabulary.count_batch(batch, |occurrences| {
                     if in_group {
                         let chain = |hash, occurrence: &Occurrence| chain(hash, occurrence.fingerprint);
                         counted.identity.body_hash =
                             occurrences.iter().fold(counted.identity.body_hash, chain);
                     }
-                    match scope {
-                        Scope::Message if self.has_parts => {
-                            counted.places.outside.extend(places(occurrences))
-                        }
-                        Scope::Stretch if self.has_parts => counted.places.body.extend(places(occurrences)),
-                        Scope::Message | Scope::Stretch | Scope::Body => (),
-                    }
+                    counted.places.add(scope, occurrences);
                 });
                 outcome.err().into_iter().for_each(|full| counted.full = Some(full));
             }
-            Piece::EndOfStretch => counted.end_stretch(),
+            Piece::EndOfPart => counted.end_part(),
         }
     }
 
-    fn add_words(&self, prefix: &str, text: &str, counted: &mut Extraction, vocabulary: &mut Vocabulary) {
-        let Extraction { tokenizer_scratch, prefixed: (buffer, spans), identity, full, .. } = counted;
-        let Places { outside, body, .. } = &mut counted.places;
+    fn add_words(
+        &self,
+        prefix: &str,
+        text: &str,
+        scope: Scope,
+        counted: &mut Extraction,
+        vocabulary: &mut Vocabulary,
+    ) {
+        let Extraction { tokenizer_scratch, prefixed: (buffer, spans), identity, places, full, .. } = counted;
         // a row has no body: equal rows form a group
         let in_group = identity.wanted && (prefix.is_empty() || self.recipe.kind == Kind::Table);
-        let part = if prefix.is_empty() { body } else { outside };
         let mut hash = identity.body_hash;
         let mut counted = |are_signs: bool, occurrences: &[Occurrence]| {
             // programs that deliver mail quote and wrap it
             if in_group && !(are_signs && self.recipe.kind == Kind::Mail) {
                 hash = occurrences.iter().fold(hash, |hash, occurrence| chain(hash, occurrence.fingerprint));
             }
-            if self.has_parts {
-                part.extend(places(occurrences));
-            }
+            places.add(scope, occurrences);
         };
         let as_they_are = prefix.is_empty() && !self.has_colons;
         self.tokenizer.for_each_batch(text, tokenizer_scratch, |batch| {
@@ -295,17 +284,17 @@ impl Extractor {
                 (_, None) => (),
                 (ColumnKind::Text, Some(cell)) => {
                     let cell = counted.within_limit(cell);
-                    self.add_words(prefix, cell, counted, vocabulary);
+                    self.add_words(prefix, cell, Scope::Message, counted, vocabulary);
                 }
                 (ColumnKind::Categorical | ColumnKind::Bernoulli, Some(cell)) => {
                     column.write_term(prefix, cell, &mut counted.prefixed.0)?;
                     let fingerprint = fingerprint(&counted.prefixed.0);
                     counted.identity.body_hash = chain(counted.identity.body_hash, fingerprint);
                     let place = vocabulary.count_fingerprinted(fingerprint, &counted.prefixed.0)?;
-                    counted.places.outside.push(place as u32);
+                    counted.places.columns.push(place as u32);
                 }
             }
-            counted.places.group_ends.push(counted.places.outside.len());
+            counted.places.group_ends.push(counted.places.columns.len());
         }
         Ok(())
     }
@@ -397,33 +386,6 @@ mod tests {
     }
 
     #[test]
-    fn windows_hold_what_lies_outside_the_body_and_a_stretch_of_it() {
-        let recipe = Recipe { content_only: true, windows: Some(20), ..Recipe::new(Kind::Mail) };
-        let body = "Subject: hi\n\naaaa bbbb cccc dddd eeee ffff gggg\n";
-        let (terms, counted) = count(recipe, Document::Mail(body.as_bytes())).unwrap();
-        let text = |row: CountRow<'_>| {
-            row.ids().iter().map(|id| terms[*id as usize].as_str()).collect::<Vec<_>>().join(" ")
-        };
-        assert_eq!(text(counted.whole()), "s:hi aaaa bbbb cccc dddd eeee ffff gggg");
-        let windows: Vec<_> = counted.windows().map(text).collect();
-        assert_eq!(windows, ["s:hi aaaa bbbb cccc dddd eeee", "s:hi dddd eeee ffff gggg"]);
-    }
-
-    #[test]
-    fn windows_hold_no_more_outside_the_body_than_their_number_can_bear() {
-        let recipe = Recipe { content_only: true, windows: Some(100), ..Recipe::new(Kind::Mail) };
-        let subject: String = (0..2 * MOST_OUTSIDE).map(|i| format!("o{i} ")).collect();
-        let body: String = (0..1_000).map(|i| format!("b{i} ")).collect();
-        let mail = format!("Subject: {subject}\n\n{body}");
-        let (_, counted) = count(recipe, Document::Mail(mail.as_bytes())).unwrap();
-        assert_eq!(counted.whole().len(), 2 * MOST_OUTSIDE + 1_000);
-        assert!(counted.windows().count() > 50);
-        assert!(
-            counted.windows().all(|window| (MOST_OUTSIDE + 1..MOST_OUTSIDE + 100).contains(&window.len()))
-        );
-    }
-
-    #[test]
     fn the_wrong_kind_and_another_recipe_are_refused() {
         let got = count(Recipe::new(Kind::Text), Document::Mail(b"x")).err();
         assert!(matches!(
@@ -432,10 +394,5 @@ mod tests {
         ));
         let recipe = Recipe { version: RECIPE_VERSION + 1, ..Recipe::new(Kind::Text) };
         assert!(matches!(Extractor::new(recipe).err().unwrap().reason(), Reason::RecipeVersion { .. }));
-        let recipe = Recipe { windows: Some(0), ..Recipe::new(Kind::Mail) };
-        assert!(matches!(
-            Extractor::new(recipe).err().unwrap().reason(),
-            Reason::Option { option: "windows", .. }
-        ));
     }
 }

@@ -44,12 +44,19 @@ impl Filter {
     pub fn score(&self, document: Document<'_>, scratch: &mut Scratch) -> Result<Score> {
         let Scratch { counted, memo, .. } = &mut *scratch;
         let behind = self.fallback().map(|shared| &shared.identity);
+        let sign = self.spam().zip(self.scorer.positive()).map(|(spam, it)| if spam == it { 1.0 } else { -1.0 });
+        counted.want_parts(sign.is_some());
         memo.prepare(&self.identity, behind, self.scorer.n_sums(), self.extractor.recipe().pieces.is_some());
         let extracted = self.extractor.count(document, counted, &mut memo.terms);
         // also if counting failed midway: new terms must belong to one document only
         let summed = self.scorer.sum_weights(self.layers(), memo);
         extracted.and(summed)?;
         let known_terms = self.scorer.read_sums(self.layers(), scratch)?;
+        scratch.deciding = None;
+        if let Some(sign) = sign {
+            let lift = self.scorer.lift(scratch, sign);
+            scratch.posterior.iter_mut().for_each(|z| *z += lift);
+        }
         let score = match self.scorer.positive() {
             Some(positive) => self.decide(positive, known_terms, &mut scratch.posterior),
             None if self.scorer.has_many_labels() => self.choose_labels(known_terms, scratch),

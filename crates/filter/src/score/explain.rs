@@ -145,9 +145,11 @@ impl Filter {
             .filter(|other| *other != class && !self.has_many_labels())
             .max_by(|a, b| posterior[usize::from(*a)].total_cmp(&posterior[usize::from(*b)]).then(b.cmp(a)))
             .unwrap_or(class);
+        let part = scratch.deciding_row(self.layers());
         let of = Explained {
             layers: self.layers(),
             counted: &scratch.counted,
+            part: part.as_ref().zip(scratch.deciding.as_ref().map(|part| part.price)),
             contest: Contest { class, against: if self.has_many_labels() { ClassId::MAX } else { against } },
             decision: self.decision(),
         };

@@ -36,7 +36,7 @@ impl Scorer for RobinsonScorer {
     }
 
     fn explain<'a>(&self, of: &Explained<'a>) -> Result<Reasons<'a>> {
-        let Explained { layers, counted, contest, decision } = *of;
+        let Explained { layers, counted, contest, decision, .. } = *of;
         let (row, mut contributions) = (counted.whole(), Vec::new());
         let intercept = self.contributions(&mut DecodedTerm::new(layers), row, &mut contributions)?;
         let sign = contest.sign(self.positive());

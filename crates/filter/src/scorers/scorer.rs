@@ -6,7 +6,7 @@ use tamis_model::ClassId;
 use tamis_store::config::decision::Decision;
 use tamis_store::error::Result;
 use tamis_store::store::layers::Layers;
-use tamis_tokenizer::{CountRow, TermId};
+use tamis_tokenizer::{CountRow, CountVector, TermId};
 
 use crate::extract::extraction::Extraction;
 use crate::scorers::scratch::{Memo, Scratch};
@@ -35,6 +35,11 @@ pub(crate) trait Scorer: Any + Send + Sync {
     /// the number of known terms.
     fn read_sums(&self, layers: Layers<'_>, scratch: &mut Scratch) -> Result<usize>;
 
+    /// What parts of the document add to its log-odds, of two classes. `sign` is 1 if spam is the positive class, else -1.
+    fn lift(&self, _scratch: &mut Scratch, _sign: f64) -> f64 {
+        0.0
+    }
+
     /// What speaks for a class and against another in a document.
     fn explain<'a>(&self, of: &Explained<'a>) -> Result<Reasons<'a>>;
 
@@ -47,6 +52,8 @@ pub(crate) struct Explained<'a> {
     pub layers: Layers<'a>,
     /// The document, with its rows.
     pub counted: &'a Extraction,
+    /// The row of the part that decides, if it is not the whole, and what its log-odds are lowered by.
+    pub(crate) part: Option<(&'a CountVector, f64)>,
     pub(crate) contest: Contest,
     pub decision: Decision,
 }

@@ -6,9 +6,10 @@ use tamis_mail::LimitsHit;
 use tamis_model::{ClassId, DocumentSums, Readings, TermEntry, TermTable};
 use tamis_store::error::Result;
 use tamis_store::store::layers::{DecodedTerm, Layers, SharedExtent, SharedTerms};
-use tamis_tokenizer::{TermCount, TermId, Vocabulary};
+use tamis_tokenizer::{CountVector, TermCount, TermId, Vocabulary};
 
 use crate::extract::extraction::Extraction;
+use crate::scorers::parts::{DecidingPart, PartSums};
 
 /// Reusable buffers and a cache of term weights: after a few documents, scoring hardly allocates and looks up only new
 /// words. The cache holds the first 229,376 terms, or as many as fit in 32 MB of weights; about 60 MB in all. It starts
@@ -19,6 +20,9 @@ pub struct Scratch {
     pub(crate) counted: Extraction,
     pub(crate) memo: Memo,
     pub(crate) readings: Readings,
+    pub(crate) parts: PartSums,
+    /// The part that decides about the last document, if it is not the whole.
+    pub(crate) deciding: Option<DecidingPart>,
     pub(crate) posterior: Vec<f64>,
     pub(crate) labels: Vec<LabelScore>,
 }
@@ -110,6 +114,31 @@ impl Scratch {
         let Scratch { counted, memo, .. } = self;
         let n_terms = layers.n_terms();
         counted.rows(memo.document(), |place| memo.id(place, n_terms));
+    }
+
+    /// The row of the part that decides about the last document, if it is not the whole.
+    pub(crate) fn deciding_row(&self, layers: Layers<'_>) -> Option<CountVector> {
+        let Scratch { counted, memo, deciding, .. } = self;
+        let id = |place: usize| memo.id(place, layers.n_terms());
+        let mut is_left_out = vec![false; memo.document().len()];
+        let mut leave_out = |places: &[u32]| {
+            let pieces = places.iter().flat_map(|place| std::iter::once(place).chain(counted.pieces_of(*place)));
+            pieces.for_each(|place| is_left_out[*place as usize] = true);
+        };
+        let DecidingPart { stretches, .. } = deciding.as_ref()?;
+        let (mut window, is_window) = (Vec::new(), stretches.is_some());
+        for (at, stretch) in counted.stretches().enumerate() {
+            if stretches.as_ref().is_some_and(|of| of.contains(&at)) {
+                window.extend_from_slice(stretch.terms);
+            }
+            if is_window || !stretch.is_seen {
+                leave_out(stretch.terms);
+            }
+        }
+        let rest = memo.document().iter().enumerate().filter(|(place, _)| !is_left_out[*place]);
+        let rest = rest.filter_map(|(place, term)| Some((id(place)?, term.count)));
+        let inside = counted.row(&window, id);
+        CountVector::from_pairs(rest.chain(inside.row().iter())).ok()
     }
 }
 
@@ -343,6 +372,18 @@ impl Memo {
             }
         }
         Ok(())
+    }
+
+    /// Sums over terms at some places in the current document, each with its occurrences.
+    pub(crate) fn sum_places(
+        &self,
+        terms: impl Iterator<Item = (u32, u32)>,
+        amount: impl Fn(u32) -> f64,
+        sums: &mut DocumentSums,
+    ) {
+        let (document, WeightCache { places, table, .. }) = (self.document(), &self.weights);
+        let entry = |place: u32| places[document[place as usize].id as usize];
+        table.accumulate(terms.map(|(place, count)| (entry(place), amount(count))), sums);
     }
 
     /// The terms of the current document.

@@ -59,41 +59,6 @@ impl WeightedScorer {
         self.log_odds.read(&mut DecodedTerm::new(layers), row, out)
     }
 
-    /// Writes log-odds to `out`, see [`WeightedLogOdds::log_odds`], with what stands beside the text in `readings`; returns
-    /// the number of known terms.
-    pub(crate) fn scores(
-        &self,
-        layers: Layers<'_>,
-        row: CountRow<'_>,
-        readings: &mut Readings,
-        out: &mut Vec<f64>,
-    ) -> Result<usize> {
-        self.read(layers, row, readings)?;
-        self.log_odds.log_odds(readings, out);
-        Ok(readings.known_terms)
-    }
-
-    /// With two classes, the highest log-odds among the whole document and its windows, and the row that has them;
-    /// `None` if no term is known.
-    pub fn best<'a>(
-        &self,
-        layers: Layers<'_>,
-        counted: &'a Extraction,
-    ) -> Result<Option<(f64, CountRow<'a>)>> {
-        let mut best: Option<(f64, CountRow<'a>)> = None;
-        let mut z = Vec::new();
-        let mut readings = Readings { beside: self.beside(layers, counted)?, ..Readings::default() };
-        for row in std::iter::once(counted.whole()).chain(counted.windows()) {
-            if self.scores(layers, row, &mut readings, &mut z)? > 0
-                && let Some(&z) = z.first()
-                && best.is_none_or(|(highest, _)| z > highest)
-            {
-                best = Some((z, row));
-            }
-        }
-        Ok(best)
-    }
-
     /// The log-odds of a class against another before any term, and the contribution of every known term of a row.
     fn contributions(
         &self,
@@ -179,26 +144,24 @@ impl Scorer for WeightedScorer {
         self.log_odds.log_odds(readings, posterior);
         let beside = readings.beside.iter().filter(|scores| !scores.is_empty()).count();
         let known_terms = readings.known_terms + beside;
-        if self.is_of_two() && scratch.counted.has_windows() {
-            scratch.build_rows(layers);
-            let best = self.best(layers, &scratch.counted)?;
-            let [slope, offset] = self.log_odds.choices().line;
-            let z = &mut scratch.posterior[0];
-            *z = slope * best.map_or(*z, |(highest, _)| highest) + offset;
-        }
         Ok(known_terms)
     }
 
+    fn lift(&self, scratch: &mut Scratch, sign: f64) -> f64 {
+        let Scratch { parts, counted, memo, readings, posterior, deciding, .. } = scratch;
+        let z = posterior.first().copied().unwrap_or(0.0);
+        let (part, lift) = parts.worst(&self.log_odds, counted, memo, readings, [z, sign]).unzip();
+        *deciding = part;
+        lift.unwrap_or(0.0)
+    }
+
     fn explain<'a>(&self, of: &Explained<'a>) -> Result<Reasons<'a>> {
-        let Explained { layers, counted, contest, decision } = *of;
-        let (mut row, [mut slope, mut offset]) = (counted.whole(), [1.0, 0.0]);
-        if counted.has_windows() && self.is_of_two() {
-            row = self.best(layers, counted)?.map_or(row, |(_, row)| row);
-            [slope, offset] = self.log_odds.choices().line;
-        }
-        if self.has_many_labels() {
-            [slope, offset] = self.log_odds.line(usize::from(contest.class));
-        }
+        let Explained { layers, counted, part, contest, decision } = *of;
+        let (row, price) = part.map_or((counted.whole(), 0.0), |(row, price)| (row.row(), price));
+        let [slope, mut offset] = match self.has_many_labels() {
+            true => self.log_odds.line(usize::from(contest.class)),
+            false => [1.0, -price],
+        };
         let words = self.table.as_ref().map(|table| words_of(table, layers, row)).transpose()?;
         let words = words.as_ref().map_or(row, CountVector::row);
         let (intercept, mut contributions) = self.contributions(layers, words, contest)?;

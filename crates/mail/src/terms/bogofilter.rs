@@ -13,7 +13,7 @@ const LONGEST: usize = 30;
 
 /// Calls `emit` with every token that bogofilter would find in a header field or, if `name` is empty, in the body.
 pub fn for_each_bogofilter_token(name: &str, value: &str, mut emit: impl FnMut(Piece<'_>)) {
-    let mut out = Emitter::new(&mut emit, if name.is_empty() { Scope::Stretch } else { Scope::Message });
+    let mut out = Emitter::new(&mut emit, if name.is_empty() { Scope::Part } else { Scope::Message });
     match name {
         "" => tokens("", value, &mut out),
         _ => field(HeaderField { name, value }, &mut out),
@@ -23,7 +23,7 @@ pub fn for_each_bogofilter_token(name: &str, value: &str, mut emit: impl FnMut(P
 
 impl Message {
     /// Calls `emit` with every token that bogofilter would find in the message. Tokens of the body have the scope
-    /// [`Scope::Stretch`].
+    /// [`Scope::Part`].
     ///
     /// ```
     /// use tamis_mail::{Limits, Message, Piece};
@@ -39,14 +39,14 @@ impl Message {
     pub fn for_each_bogofilter_token(&self, mut emit: impl FnMut(Piece<'_>)) {
         let mut out = Emitter::new(&mut emit, Scope::Message);
         self.headers().for_each(|header| field(header, &mut out));
-        out.begin(Scope::Stretch);
+        out.begin(Scope::Part);
         for part in self.parts() {
             let text = part.text.as_deref().unwrap_or_default();
             match part.is_html {
                 true => tokens("", &visible(text), &mut out),
                 false => tokens("", text, &mut out),
             }
-            out.end_stretch();
+            out.end_part();
         }
     }
 }

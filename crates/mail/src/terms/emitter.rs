@@ -17,11 +17,13 @@ pub enum Piece<'a> {
         prefix: &'a str,
         /// The decoded text.
         text: &'a str,
+        /// What it is.
+        scope: Scope,
     },
     /// Finished terms with their prefixes, of at most 80 bytes each, and their scope.
     Terms(Batch<'a>, Scope),
-    /// The end of a stretch of the body.
-    EndOfStretch,
+    /// The end of a part of the body: of the text that a MIME part shows, hides, or has as its title.
+    EndOfPart,
 }
 
 /// What terms describe.
@@ -29,8 +31,10 @@ pub enum Piece<'a> {
 pub enum Scope {
     /// The message: its header fields, route and parts.
     Message,
-    /// The stretch of the body that the words just before belong to.
-    Stretch,
+    /// The part of the body that the words just before belong to.
+    Part,
+    /// A part of the body that nobody sees.
+    Unseen,
     /// The body as a whole.
     Body,
 }
@@ -60,7 +64,7 @@ impl<'e> Emitter<'e> {
     pub(super) fn words(&mut self, prefix: &str, text: &str) {
         self.flush();
         if !text.is_empty() {
-            (self.emit)(Piece::Words { prefix, text });
+            (self.emit)(Piece::Words { prefix, text, scope: self.scope });
         }
     }
 
@@ -101,9 +105,9 @@ impl<'e> Emitter<'e> {
         self.scope = scope;
     }
 
-    pub(super) fn end_stretch(&mut self) {
+    pub(super) fn end_part(&mut self) {
         self.flush();
-        (self.emit)(Piece::EndOfStretch);
+        (self.emit)(Piece::EndOfPart);
     }
 
     #[inline(never)]

@@ -104,6 +104,17 @@ impl DocumentSums {
         self.columns.resize(n_sums, 0.0);
     }
 
+    /// Adds the sums over other terms.
+    pub fn add_sums(&mut self, other: &DocumentSums) {
+        let (to, Scalars { weight, square, full_square, absent, known }) = (&mut self.scalars, other.scalars);
+        to.weight += weight;
+        to.square += square;
+        to.full_square += full_square;
+        to.absent += absent;
+        to.known += known;
+        self.columns.iter_mut().zip(&other.columns).for_each(|(to, sum)| *to += sum);
+    }
+
     /// Adds a term of the document; `amount` is the scorer's function of its count.
     pub fn add(&mut self, entry: &TermEntry, amount: f64) {
         let TermEntry { is_known, weight, full, absent, cells } = entry;

@@ -1,5 +1,4 @@
-//! Choices made by held-out scores: the stacking weights of counts and correction, tau, and the calibration line of
-//! windows.
+//! Choices made by held-out scores: the stacking weights of counts and correction, tau, and the price of parts.
 
 use std::collections::{HashMap, HashSet};
 
@@ -12,6 +11,9 @@ use crate::validation::{ColumnPrediction, Prediction, SmoothingChoice, StackingI
 
 /// The shares tau of the counts that a fit of two classes chooses from.
 pub const TAUS: [f64; 2] = [0.5, 1.0];
+
+/// The prices of a part that a fit chooses from, see [`Choices::parts`].
+const PRICES: [[f64; 2]; 6] = [[0.0, 0.5], [0.0, 1.0], [0.0, 1.5], [1.0, 1.0], [2.0, 1.0], [4.0, 1.0]];
 
 impl FitProblem<'_> {
     /// The choices once smoothing is chosen: the rest are defaults, or fixed by the options.
@@ -71,7 +73,7 @@ impl FitProblem<'_> {
         let of = |lane: &(usize, StackedLane)| lane.1.trial.vectors;
         let best = lanes.into_iter().enumerate().min_by(|a, b| of(a).total_cmp(&of(b)));
         let Some((lane, StackedLane { trial: parts, choices, held_out })) = best else { return (fit, 0) };
-        let choices = self.with_window_line(choices, &held_out);
+        let choices = self.with_price(choices, &held_out);
         let parts = (parts.documents > 0.0).then_some(parts);
         let lines = self.label_lines(&choices, &fit.prior, &held_out);
         (WeightedFit { choices, held_out, parts, lines, ..fit }, lane)
@@ -205,19 +207,25 @@ impl FitProblem<'_> {
         if self.columns.are_labels() { 0 } else { known.saturating_sub(classes.len()) }
     }
 
-    /// Fits the calibration line of windows, from the highest log-odds of a document's windows to the document's
-    /// log-odds. Without windows, returns the choices unchanged.
-    fn with_window_line(&self, choices: Choices, held_out: &[Prediction]) -> Choices {
-        if !self.documents.has_windows() {
+    /// Chooses by how much parts are lowered, so that held-out documents are predicted best. The default stays unless another
+    /// price gains.
+    fn with_price(&self, choices: Choices, held_out: &[Prediction]) -> Choices {
+        let known: Vec<_> = held_out.iter().filter(|held| held.has_evidence() && held.weight > 0.0).collect();
+        if known.iter().all(|held| held.windows.is_empty()) {
             return choices;
         }
-        let mut parts = StackingInput::new(1, 2);
-        for held in held_out.iter().filter(|held| held.has_evidence()) {
-            let z = held.log_odds(&choices, &[1.0]).first().copied().unwrap_or(0.0);
-            let column = self.columns.only(self.documents.label(held.document).class);
-            parts.push([z, 1.0], column, held.weight);
-        }
-        choices.with_line(&parts)
+        let loss = |parts: [f64; 2]| {
+            let (choices, mut z) = (Choices { parts, ..choices }, StackingInput::new(1, 1));
+            for held in &known {
+                let column = self.columns.only(self.documents.label(held.document).class);
+                z.push(held.log_odds(&choices, &[1.0]), column, held.weight);
+            }
+            z.total(&z.losses(&[1.0]))
+        };
+        let default = choices.parts;
+        let best = PRICES.map(|parts| (loss(parts), parts)).into_iter().min_by(|a, b| a.0.total_cmp(&b.0));
+        let best = best.filter(|(least, _)| shrinkage(loss(default) - least) > 0.0);
+        Choices { parts: best.map_or(default, |(_, parts)| parts), ..choices }
     }
 
     /// Fits a calibration line for each label: slope and offset, from its log-odds z to calibrated ones (Platt scaling

@@ -6,7 +6,7 @@ use tamis_tokenizer::{CountRow, CountVector, TermId};
 use crate::bayes::FitError;
 use crate::counts::{Counts, StatisticsError};
 use crate::fit::problem::{
-    FEW_HELD_OUT, FOLDS_OF_ALL, FOLDS_OF_TERMS, FitProblem, MANY, MANY_FOR_TERMS, WeightedFit,
+    DocumentParts, FEW_HELD_OUT, FOLDS_OF_ALL, FOLDS_OF_TERMS, FitProblem, MANY, MANY_FOR_TERMS, WeightedFit,
 };
 use crate::fit::training::{
     AscentStart, ColumnTrainer, GroupFit, Lane, PASSES, PASSES_OF_FOLD, PASSES_WITH, PASSES_WITHOUT, Passes,
@@ -51,7 +51,7 @@ impl FitProblem<'_> {
         self.options.check().map_err(FitError::Parameters)?;
         let choices = self.choices_with(&smoothing);
         let fit = WeightedFit::new(choices, smoothing);
-        if !self.options.correction && !self.documents.has_windows() {
+        if !self.options.correction {
             return Ok(self.calibrate(fit, &mut self.predict_by_counts(&choices)).0);
         }
         let cross = CrossValidation::new(self, choices, self.max_held_out(), self.n_folds());
@@ -162,7 +162,7 @@ struct Holdout<'a> {
     fold: &'a Fold,
     /// The scores by the counts of the other documents.
     by_counts: Vec<Prediction>,
-    /// Each document followed by its windows with a known term, as vectors of the terms that other documents have.
+    /// Each document followed by its parts, as vectors of the terms that other documents have.
     rows: Block,
     /// The number of rows of each document.
     lengths: Vec<usize>,
@@ -332,9 +332,8 @@ impl<'a> CrossValidation<'a> {
         let by_counts = problem.score_held_out(&self.choices, fold, &counts);
         let is_known = |id: &TermId| counts.document_frequency(*id) > 0;
         let rows = |(document, row): (&usize, &CountVector)| {
-            let windows = problem.documents.windows(*document).into_iter();
-            let windows = windows.filter(|row| row.row().ids().iter().any(is_known));
-            std::iter::once(row.clone()).chain(windows).collect::<Vec<_>>()
+            let DocumentParts { windows, seen } = problem.parts_of(*document, row);
+            std::iter::once(row.clone()).chain(windows).chain(seen).collect::<Vec<_>>()
         };
         let scored =
             fold.documents.iter().zip(&fold.rows).zip(&fold.weights).filter(|(_, weight)| **weight > 0.0);

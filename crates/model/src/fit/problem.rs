@@ -1,7 +1,8 @@
 //! The inputs and the result of a fit, its folds, and the scores of held-out documents by the counts.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::convert::Infallible;
+use std::ops::Range;
 
 use rayon::prelude::*;
 use tamis_tokenizer::{CountVector, TermId};
@@ -14,7 +15,7 @@ use crate::linear::{
 };
 use crate::validation::{
     BlockReader, ColumnPrediction, Documents, Fold, Groups, Prediction, SampleTerms, Sampled,
-    SmoothingChoice, cross_validate, min_per_class, sample_size,
+    SmoothingChoice, Stretch, cross_validate, min_per_class, sample_size, windows,
 };
 use crate::vectors::{VectorDiscriminant, VectorStatistics};
 
@@ -78,6 +79,16 @@ pub(crate) const FOLDS_OF_TERMS: usize = 3;
 pub(crate) const MANY_FOR_TERMS: usize = 4_000;
 /// Held-out documents that are enough for thresholds.
 const ENOUGH_FOR_THRESHOLDS: usize = 4_000;
+
+/// Of more documents, the parts of as many are scored by themselves.
+const MOST_IN_PARTS: usize = 4_000;
+
+/// The rows of the parts of a document that are scored by themselves.
+pub(crate) struct DocumentParts {
+    pub(crate) windows: Vec<CountVector>,
+    /// What people see, if not all.
+    pub(crate) seen: Option<CountVector>,
+}
 
 /// What stands beside the texts of documents, each a part of the log-odds.
 #[derive(Clone, Copy, Default)]
@@ -235,6 +246,27 @@ impl FitProblem<'_> {
         held_out
     }
 
+    /// The parts of a document, whose row is `whole`.
+    pub(crate) fn parts_of(&self, document: usize, whole: &CountVector) -> DocumentParts {
+        let stretches = match self.columns.is_one() && document % self.documents.len().div_ceil(MOST_IN_PARTS).max(1) == 0 {
+            true => self.documents.stretches(document),
+            false => Vec::new(),
+        };
+        let without = |is_in: &dyn Fn(&Stretch<CountVector>) -> bool| {
+            let ids: HashSet<TermId> = stretches.iter().filter(|of| is_in(of)).flat_map(|of| of.terms.row().ids()).copied().collect();
+            whole.row().iter().filter(|(id, _)| !ids.contains(id)).collect::<Vec<_>>()
+        };
+        let outside = without(&|_| true);
+        let window = |window: Range<usize>| {
+            let inside = stretches[window].iter().flat_map(|of| of.terms.row().iter());
+            CountVector::from_pairs(outside.iter().copied().chain(inside)).unwrap_or_default()
+        };
+        let windows = windows(&stretches).map(window).collect();
+        let is_hidden = stretches.iter().any(|of| !of.is_seen);
+        let seen = is_hidden.then(|| CountVector::from_pairs(without(&|of| !of.is_seen)).unwrap_or_default());
+        DocumentParts { windows, seen }
+    }
+
     /// Scores the documents of `fold` that have a weight by `counts`, which must be without them.
     pub(crate) fn score_held_out(
         &self,
@@ -255,14 +287,15 @@ impl FitProblem<'_> {
         let read = |(at, document): (usize, &usize)| {
             let label = self.documents.label(*document);
             let (mut readings, mut bayes) = (Readings::default(), Vec::new());
-            let (mut terms, mut windows) = (CorrectedStatistics::new(counts, None), Vec::new());
-            for window in self.documents.windows(*document) {
-                let Ok(()) = scorer.read(&mut terms, window.row(), &mut readings);
+            let mut read = |row: &CountVector| {
+                weighed.read(&scorer, row, &mut readings);
                 scorer.bayes(&readings, &mut bayes);
-                windows.extend(bayes.first().filter(|_| readings.known_terms > 0).map(|b| [*b, 0.0]));
-            }
-            weighed.read(&scorer, &fold.rows[at], &mut readings);
-            scorer.bayes(&readings, &mut bayes);
+                [bayes.first().copied().unwrap_or(0.0), 0.0]
+            };
+            let parts = self.parts_of(*document, &fold.rows[at]);
+            let windows = parts.windows.iter().map(&mut read).collect();
+            let seen = parts.seen.as_ref().map(&mut read);
+            read(&fold.rows[at]);
             let has_documents = |class: ClassId| totals[usize::from(class)].documents > 0;
             let is_scored = self.columns.are_labels()
                 || has_documents(label.class)
@@ -275,6 +308,7 @@ impl FitProblem<'_> {
                 bayes,
                 beside: self.beside_of(*document, &discriminants),
                 windows,
+                seen,
             }
         };
         fold.documents.par_iter().enumerate().filter(|(at, _)| fold.weights[*at] > 0.0).map(read).collect()

@@ -78,8 +78,9 @@ pub struct Choices {
     pub stack: [f64; 5],
     /// The strength of the prior of the vectors' covariance, see [`VectorDiscriminant`](crate::VectorDiscriminant).
     pub strength: f64,
-    /// Calibration of windows: slope and offset from the highest log-odds of a document's windows to its log-odds.
-    pub line: [f64; 2],
+    /// What the log-odds of a part are lowered by, so that it is as bad as the whole: a number of nats, and a factor of the
+    /// logarithm of the number of parts, of which one is high by chance.
+    pub parts: [f64; 2],
 }
 
 impl Choices {
@@ -94,7 +95,7 @@ impl Choices {
             tau: if is_two { 0.5 } else { 0.25 },
             stack: if is_two { [1.0, 1.0, 1.0, VECTOR, 0.0] } else { [0.4, 2.0, 1.0, VECTOR, 0.0] },
             strength: DEFAULT_STRENGTH,
-            line: [1.0, 0.0],
+            parts: [0.0, 1.0],
         }
     }
 
@@ -119,15 +120,15 @@ impl Choices {
     /// # Errors
     /// The first value out of its range.
     pub fn check(&self) -> Result<(), ParametersError> {
-        let Choices { alpha, idf_power, bayes, tau, stack, strength, line } = *self;
+        let Choices { alpha, idf_power, bayes, tau, stack, strength, parts } = *self;
         if alpha == Smoothing::maximum_likelihood() {
             return Err(ParametersError::Smoothing { got: alpha.alpha() });
         }
         let [q0, q1, q2, q3, q4] = stack;
-        let numbers = [bayes[0], bayes[1], q0, q1, q2, q3, q4, line[0], line[1]];
+        let numbers = [bayes[0], bayes[1], q0, q1, q2, q3, q4];
         let wrong = numbers.into_iter().find(|n| !(-MOST..=MOST).contains(n));
         let negative =
-            [bayes[0], q0, q1, q2, q3, line[0], tau].into_iter().find(|n| !(0.0..=MOST).contains(n));
+            [bayes[0], q0, q1, q2, q3, parts[0], parts[1], tau].into_iter().find(|n| !(0.0..=MOST).contains(n));
         let strength = Some(strength).filter(|strength| !(1e-3..=1e6).contains(strength));
         let power = Some(idf_power).filter(|power| !(0.0..=MAX_POWER).contains(power));
         match wrong.or(negative).or(power).or(strength) {
@@ -136,9 +137,21 @@ impl Choices {
         }
     }
 
-    /// The log-odds of a document of two classes, from B, d, c and v of its highest-scoring part.
-    pub fn log_odds(&self, parts: [f64; 4]) -> f64 {
-        self.line[0] * self.stacked_of_two(parts) + self.line[1]
+    /// The log-odds of a held-out document of two classes.
+    pub fn log_odds(&self, [b, d, c, v, lift]: HeldOut) -> f64 {
+        self.stacked_of_two([b, d, c, v]) + lift
+    }
+
+    /// What parts of a document add to its log-odds `z`, in nats: a document is as bad as its worst part, and what nobody
+    /// sees makes it no better.
+    pub fn lift(&self, z: f64, parts: &PartScores) -> f64 {
+        let worst = parts.highest - self.price(parts.windows);
+        worst.max(parts.seen.unwrap_or(f64::NEG_INFINITY)).max(z) - z
+    }
+
+    /// What the log-odds of the highest of so many windows are lowered by, in nats.
+    pub fn price(&self, windows: usize) -> f64 {
+        self.parts[0] + self.parts[1] * (windows.max(1) as f64).ln()
     }
 
     /// q0 B + q1 d + q2 c + q3 v + q4 p
@@ -151,6 +164,20 @@ impl Choices {
     pub(crate) fn stacked_of_two(&self, parts: [f64; 4]) -> f64 {
         self.stacked(parts, 1.0)
     }
+}
+
+/// The scores of a document of two classes: B, d, c and v, and its [lift](Choices::lift).
+pub type HeldOut = [f64; 5];
+
+/// The log-odds of the positive class of parts of a document.
+#[derive(Clone, Copy, Debug)]
+pub struct PartScores {
+    /// The number of windows.
+    pub windows: usize,
+    /// The highest log-odds among them, minus infinity if there are none.
+    pub highest: f64,
+    /// Those of what people see, if not all.
+    pub seen: Option<f64>,
 }
 
 /// The number of parts of a log-odds: counts, correction, columns, vector, class shares.
@@ -236,7 +263,7 @@ mod tests {
             Choices { stack: [0.0, f64::NAN, 0.0, 0.0, 0.0], ..good },
             Choices { strength: 0.0, ..good },
             Choices { tau: f64::NAN, ..good },
-            Choices { line: [1.0, f64::INFINITY], ..good },
+            Choices { parts: [1.0, f64::INFINITY], ..good },
             Choices { idf_power: 9.0, ..good },
         ] {
             assert!(bad.check().is_err(), "{bad:?}");

@@ -86,15 +86,41 @@ pub trait Documents: Sync {
         false
     }
 
-    /// Whether any document has windows; used for two classes only.
-    fn has_windows(&self) -> bool {
-        false
-    }
-
-    /// The counts of the windows of a document.
-    fn windows(&self, _document: usize) -> Vec<CountVector> {
+    /// The stretches of a document's body, whose [windows] are scored by themselves too; none for more than two classes.
+    fn stretches(&self, _document: usize) -> Vec<Stretch<CountVector>> {
         Vec::new()
     }
+}
+
+/// A stretch of a document's body.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Stretch<T> {
+    /// Its terms.
+    pub terms: T,
+    /// Whether it is the last of its part of the body.
+    pub ends_part: bool,
+    /// Whether people see it.
+    pub is_seen: bool,
+}
+
+/// The windows that are scored by themselves: each stretch with the next one of its part of the body, or alone if it is
+/// the only one. None if there is but one, which is the whole body.
+///
+/// ```
+/// use tamis_model::{Stretch, windows};
+///
+/// let stretches = [false, false, true, true].map(|ends_part| Stretch { terms: (), ends_part, is_seen: true });
+/// assert_eq!(windows(&stretches).collect::<Vec<_>>(), [0..2, 1..3, 3..4]);
+/// assert_eq!(windows(&stretches[2..3]).count(), 0);
+/// ```
+pub fn windows<T>(stretches: &[Stretch<T>]) -> impl Iterator<Item = Range<usize>> {
+    let window = |at: usize| match stretches[at].ends_part {
+        false => Some(at..at + 2),
+        true if at == 0 || stretches[at - 1].ends_part => Some(at..at + 1),
+        true => None,
+    };
+    let n = if stretches.len() > 2 || stretches.iter().filter(|of| of.ends_part).count() > 1 { stretches.len() } else { 0 };
+    (0..n).filter_map(window)
 }
 
 /// A labelled document to fit to.

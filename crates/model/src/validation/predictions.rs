@@ -1,7 +1,7 @@
 //! Held-out scores, and refitting stacking weights to them.
 
 use crate::counts::{ClassId, ClassTotals};
-use crate::linear::{Choices, Columns, PARTS};
+use crate::linear::{Choices, Columns, HeldOut, PARTS, PartScores};
 use crate::validation::stacking::StackingInput;
 
 /// The scores of a document by a model that has seen neither it nor any of its group.
@@ -20,8 +20,10 @@ pub struct Prediction {
     /// The log-odds c of the columns of a table that are not text, and v of its vector, one per column of the scores; empty
     /// without them. During a fit, v of each strength in turn.
     pub beside: [Vec<f64>; 2],
-    /// B and d of each of its windows, if it has any; the highest score counts.
+    /// B and d of each of its [windows](crate::windows), if it has any.
     pub windows: Vec<[f64; 2]>,
+    /// B and d of what people see of it, if not all.
+    pub seen: Option<[f64; 2]>,
 }
 
 impl Prediction {
@@ -43,51 +45,48 @@ impl Prediction {
         })
     }
 
-    /// B, d, c and v of the highest-scoring part of the document, the whole or a window, for two classes.
-    pub fn highest(&self, choices: &Choices) -> Option<[f64; 4]> {
+    /// B, d, c and v of a document of two classes, and its [lift](Choices::lift).
+    pub fn held_out(&self, choices: &Choices) -> Option<HeldOut> {
+        let [b, d, c, v] = self.parts().next()?;
+        Some([b, d, c, v, choices.lift(choices.stacked_of_two([b, d, c, v]), &self.part_scores(choices))])
+    }
+
+    /// The scores of the document's parts.
+    pub(crate) fn part_scores(&self, choices: &Choices) -> PartScores {
         let [c, v] = self.beside(0);
-        let windows = self.windows.iter().map(|[b, d]| [*b, *d, c, v]);
-        let parts = self.parts().take(1).chain(windows);
-        parts.max_by(|a, b| choices.stacked_of_two(*a).total_cmp(&choices.stacked_of_two(*b)))
+        let z = |[b, d]: &[f64; 2]| choices.stacked_of_two([*b, *d, c, v]);
+        let highest = self.windows.iter().map(z).fold(f64::NEG_INFINITY, f64::max);
+        PartScores { windows: self.windows.len(), highest, seen: self.seen.as_ref().map(z) }
     }
 
     /// The document's log-odds with `choices`, see [`WeightedLogOdds::log_odds`](crate::WeightedLogOdds::log_odds);
     /// `prior` is p of each column.
     pub fn log_odds(&self, choices: &Choices, prior: &[f64]) -> Vec<f64> {
-        match self.windows.is_empty() {
-            true => self.parts().zip(prior).map(|(parts, p)| choices.stacked(parts, *p)).collect(),
-            false => self.highest(choices).into_iter().map(|parts| choices.log_odds(parts)).collect(),
+        let mut z: Vec<_> = self.parts().zip(prior).map(|(parts, p)| choices.stacked(parts, *p)).collect();
+        if let [z] = &mut z[..] {
+            *z += choices.lift(*z, &self.part_scores(choices));
         }
+        z
     }
 }
 
 impl Choices {
-    /// Refits the stacking weights to held-out documents of two classes, each given as its B, d, c and v, whether it is
-    /// positive, and its weight. With `of_windows`, refits the calibration line of windows instead. Changes nothing if
-    /// a class has fewer than 50 documents.
+    /// Refits the stacking weights to held-out documents of two classes, each given as its scores, whether it is
+    /// positive, and its weight. Changes nothing if a class has fewer than 50 documents.
     #[must_use]
-    pub fn refitted(self, scored: &[([f64; 4], bool, f64)], of_windows: bool) -> Self {
+    pub fn refitted(self, scored: &[(HeldOut, bool, f64)]) -> Self {
         let of = |is_positive| scored.iter().filter(|(_, of, _)| *of == is_positive).count();
         if of(true).min(of(false)) < 50 {
             return self;
         }
-        let mut parts = StackingInput::new(1, if of_windows { 2 } else { PARTS });
-        for (own, is_positive, weight) in scored {
-            let stacked = if of_windows { &[self.stacked_of_two(*own)][..] } else { own };
-            parts.push(stacked.iter().copied().chain([1.0]), is_positive.then_some(0), *weight);
-        }
-        if of_windows {
-            return self.with_line(&parts);
+        let mut parts = StackingInput::new(1, PARTS);
+        for ([b, d, c, v, _], is_positive, weight) in scored {
+            parts.push([*b, *d, *c, *v, 1.0], is_positive.then_some(0), *weight);
         }
         let has = |part: usize| scored.iter().any(|(parts, ..)| parts[part] != 0.0);
         let default = Choices::for_classes(2).stack;
         let stack = parts.fit_free(&default, vec![true, true, has(2), has(3), true], 4);
         Choices { stack: std::array::from_fn(|part| stack[part]), ..self }
-    }
-
-    pub(crate) fn with_line(self, parts: &StackingInput) -> Self {
-        let line = parts.fit(&Choices::for_classes(2).line, 1);
-        Choices { line: [line[0], line[1]], ..self }
     }
 }
 
@@ -95,7 +94,7 @@ impl Choices {
 pub(crate) struct ColumnPrediction {
     /// The scores of the counts.
     pub(crate) held: Prediction,
-    /// d of every fitted column: first of the document, then of each window with a known term.
+    /// d of every fitted column: first of the document, then of each window, then of what people see.
     pub(crate) decisions: Vec<Vec<f64>>,
 }
 
@@ -109,7 +108,7 @@ impl ColumnPrediction {
     pub(crate) fn with(&self, group: impl Fn(&[f64]) -> Vec<f64>) -> Prediction {
         let mut decisions = self.decisions.iter().map(|decisions| group(decisions));
         let mut held = Prediction { correction: decisions.next().unwrap_or_default(), ..self.held.clone() };
-        for (both, decisions) in held.windows.iter_mut().zip(decisions) {
+        for (both, decisions) in held.windows.iter_mut().chain(&mut held.seen).zip(decisions) {
             both[1] = decisions.first().copied().unwrap_or(0.0);
         }
         held

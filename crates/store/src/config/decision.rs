@@ -287,8 +287,7 @@ mod tests {
         let careful = default_of(["ham", "spam"]);
         assert!((careful.lower - logit(0.4)).abs() < 1e-12 && (careful.upper - logit(0.95)).abs() < 1e-12);
         assert_eq!(careful.with_cost(19.0).unwrap(), careful);
-        // ham is the positive class here
-        assert_eq!(default_of(["ham", "Junk"]), careful.mirrored());
+        assert_eq!(default_of(["ham", "Junk"]), careful);
         assert_eq!(default_of(["cooking", "cycling"]), Decision::PLAIN);
     }
 

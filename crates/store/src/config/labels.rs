@@ -21,10 +21,10 @@ pub fn spam_class(classes: &Classes) -> Option<ClassId> {
     SPAM_LABELS.iter().find_map(find).map(|(class, _)| class)
 }
 
-/// The positive class of two, to which raw scores and a [`Decision`](crate::config::decision::Decision) refer: `spam` if there is one,
-/// otherwise the last class. Fixed in model files, so it does not follow [`spam_class`].
+/// The positive class of two, to which raw scores and a [`Decision`](crate::config::decision::Decision) refer: the
+/// [spam class](spam_class) if there is one, otherwise the last class.
 pub fn positive_class(classes: &Classes) -> ClassId {
-    let spam = classes.index(SPAM_LABELS[0]).filter(|_| classes.len() == 2);
+    let spam = spam_class(classes).filter(|_| classes.len() == 2);
     spam.unwrap_or(classes.len().saturating_sub(1) as ClassId)
 }
 

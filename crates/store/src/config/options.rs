@@ -435,31 +435,22 @@ pub struct TermOptions {
     pub signs: Option<bool>,
 }
 
-/// The least size of a window that a user may ask for, in bytes.
-const LEAST_WINDOW: u32 = 100;
-
 impl Recipe {
     /// Checks that the options suit the kind of documents.
     fn check(&self) -> Result<()> {
         let (kind, is_mail) = (self.kind, self.kind == Kind::Mail);
         let has_words = matches!(self.tokenizer.terms, Ngrams::Words { .. }) && kind != Kind::Table;
-        let expect = |option, expected| refused(option, format!("expected {expected}, got {kind}"));
-        match self.windows {
-            _ if !is_mail && self.content_only => expect("content_only", "mail"),
-            _ if !is_mail && !self.ignored_headers.is_empty() => expect("ignore_header", "mail"),
-            _ if kind != Kind::Text && self.raw => expect("raw", "text"),
-            _ if self.pieces.is_some() && !has_words => {
-                refused("pieces", "expected text or mail with words as terms")
-            }
-            _ if self.tokenizer.signs && !has_words => {
-                refused("signs", "expected text or mail with words as terms")
-            }
-            Some(_) if kind == Kind::Table => expect("windows", "mail or text of two labels"),
-            Some(got) if got < LEAST_WINDOW => {
-                refused("windows", format!("expected {LEAST_WINDOW} bytes or more, got {got}"))
-            }
-            _ => Ok(()),
-        }
+        let of_kind = |expected: &str| format!("expected {expected}, got {kind}");
+        let of_words = || "expected text or mail with words as terms".to_owned();
+        let given = [
+            (!is_mail && self.content_only, "content_only", of_kind("mail")),
+            (!is_mail && !self.ignored_headers.is_empty(), "ignore_header", of_kind("mail")),
+            (kind != Kind::Text && self.raw, "raw", of_kind("text")),
+            (self.pieces.is_some() && !has_words, "pieces", of_words()),
+            (self.tokenizer.signs && !has_words, "signs", of_words()),
+        ];
+        let unsuited = given.into_iter().find(|(is_unsuited, ..)| *is_unsuited);
+        unsuited.map_or(Ok(()), |(_, option, message)| refused(option, message))
     }
 }
 
@@ -520,7 +511,7 @@ impl TrainOptions {
         Ok(())
     }
 
-    /// Checks that windows and requirements on decisions suit the scoring and the number of labels.
+    /// Checks that requirements on decisions suit the scoring and the number of labels.
     ///
     /// # Errors
     /// One of them is given without weighted scoring of two labels.
@@ -537,11 +528,9 @@ impl TrainOptions {
             return Ok(());
         }
         let expected = "expected two labels and weighted scoring";
-        let of_windows = "expected mail or text of two labels and weighted scoring";
         let of_unsure =
             "expected two labels and weighted scoring; any model takes this option when it scores";
         let of_two = [
-            ("windows", self.recipe.windows.is_some(), of_windows),
             ("max_fpr", max_fpr.is_some(), expected),
             ("cost", cost.is_some() && !are_many, expected),
             ("prior", prior.is_some(), expected),

@@ -43,10 +43,6 @@ pub struct Recipe {
     /// Header fields to ignore besides those of [`tamis_mail::ignored`]; a final `*` stands for any ending. None by
     /// default.
     pub ignored_headers: Vec<String>,
-    /// Also score every window of about this many bytes of body text, and use the highest score, so that padding cannot
-    /// hide a message. Off by default; only for mail and text of two labels with
-    /// [`Scoring::Weighted`](crate::config::scoring::Scoring::Weighted).
-    pub windows: Option<u32>,
     /// The dense vectors that documents may have beside their text, such as sentence embeddings; none by default. Only with
     /// [`Scoring::Weighted`](crate::config::scoring::Scoring::Weighted).
     pub vectors: Option<VectorSpace>,
@@ -111,18 +107,9 @@ impl Recipe {
             bogofilter: false,
             pieces: None,
             ignored_headers: Vec::new(),
-            windows: None,
             vectors: None,
             columns: Vec::new(),
             target: None,
         }
-    }
-}
-
-impl Recipe {
-    /// Length of the stretches of the body, in bytes: half a window, so that any passage of that length is inside some
-    /// window.
-    pub fn stretch(&self) -> usize {
-        self.windows.map_or(usize::MAX, |window| (window as usize).div_ceil(2))
     }
 }

@@ -69,7 +69,7 @@ impl TrainOptions {
 
     /// What the model remembers of documents that have `n_terms` terms in all.
     pub fn kept(&self, n_terms: usize) -> Keep {
-        let is_fitted = self.scoring().weighted().is_some() && self.recipe.windows.is_none();
+        let is_fitted = self.scoring().weighted().is_some();
         match (self.keep, self.recipe.kind) {
             (Some(keep), _) => keep,
             (None, Kind::Mail) => Keep::Vectors,

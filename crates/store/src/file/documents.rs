@@ -1,6 +1,6 @@
 //! The stored form of each document in a model: digest, label, name, group, and optionally its terms.
 
-use tamis_model::{ClassId, Coefficient};
+use tamis_model::{ClassId, Coefficient, HeldOut};
 use tamis_tokenizer::{CountRow, CountVector, TermId, fingerprint};
 use xxhash_rust::xxh3::xxh3_64;
 use zerocopy::little_endian::{F32, I32, I64, U16, U32, U64};
@@ -32,7 +32,7 @@ pub struct DocumentRecord {
     pub message: U64,
     /// Its held-out scores with two classes: log-odds of the counts, of the correction, of the columns that are not
     /// text and of its dense vector. NaN if it has none.
-    pub held_out: [F32; 4],
+    pub held_out: [F32; 5],
     /// Its number among the documents learned one by one since the last fit; 0 if the fit included it, or nothing is
     /// fitted.
     pub learned: U32,
@@ -78,7 +78,7 @@ pub struct StoredDocument {
     /// Its part of the correction, by increasing column.
     pub coefficients: Vec<Coefficient>,
     /// Log-odds of counts, correction, columns and dense vector by a model without it.
-    pub held_out: Option<[f64; 4]>,
+    pub held_out: Option<HeldOut>,
     /// Its number among those learned one by one; 0 for others.
     pub learned: u32,
     /// Its terms.
@@ -123,7 +123,7 @@ impl StoredDocument {
             date: self.date.into(),
             group: self.group.into(),
             message: self.message.into(),
-            held_out: self.held_out.map_or([f32::NAN; 4], as_kept).map(F32::new),
+            held_out: self.held_out.map_or([f32::NAN; 5], as_kept).map(F32::new),
             learned: self.learned.into(),
             vector_end: vector_end.into(),
         }
@@ -165,7 +165,7 @@ pub fn decode_vector(mut bytes: &[u8], n_terms: usize) -> Result<CountVector> {
 }
 
 /// Rounds held-out scores to the precision in which they are stored.
-pub fn as_kept(numbers: [f64; 4]) -> [f32; 4] {
+pub fn as_kept(numbers: HeldOut) -> [f32; 5] {
     numbers.map(|number| number as f32)
 }
 

@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use serde::{Deserialize, Serialize};
 use serde_json::Number;
 use tamis_filter::score::filter::Filter;
-use tamis_model::{ClassId, Classes, Counts};
+use tamis_model::{ClassId, Classes, Counts, HeldOut};
 use tamis_store::config::labels::{labels_of, positive_class};
 use tamis_store::error::{Error, Reason, Result};
 use tamis_store::file::documents::{NO_DATE, StoredDocument};
@@ -69,7 +69,7 @@ pub(crate) struct DocumentLine {
     pub(crate) coefficients: BTreeMap<String, [i64; 2]>,
     /// Its held-out scores: log-odds of the counts, of the correction, of the columns and of the vector.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) held_out: Option<[f64; 4]>,
+    pub(crate) held_out: Option<HeldOut>,
     /// Its number among the documents learned one by one.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub(crate) learned: u32,

@@ -49,7 +49,7 @@ pub fn salvage(path: impl AsRef<Path>) -> Result<Salvage> {
     let (store, lost_bytes) = open(bytes)?;
     let header = &store.header;
     let is_refitted = header.scoring.options().fitted_at_once(&header.recipe).is_none();
-    if !is_refitted || header.stored.keep != Keep::Vectors || header.recipe.windows.is_some() {
+    if !is_refitted || header.stored.keep != Keep::Vectors {
         return Err(Reason::TermsNotStored.into());
     }
     let (draft, lost_terms) = draft(&store)?;

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::HashSet;
 use tamis_filter::score::verdict::may_judge;
-use tamis_model::{Choices, ClassId, ClassTotals, Classes, Documents, Label, threshold_for_fpr};
+use tamis_model::{Choices, ClassId, ClassTotals, Classes, Documents, HeldOut, Label, threshold_for_fpr};
 use tamis_store::config::decision::{Decision, DecisionOptions, HeldOutPerformance};
 use tamis_store::config::labels::{positive_class, spam_class};
 use tamis_store::error::{Reason, Result};
@@ -22,7 +22,7 @@ pub(crate) struct Thresholds<'a> {
 
 /// A held-out document of two classes, with its scores.
 pub(crate) struct BinaryPrediction {
-    pub(crate) held_out: [f64; 4],
+    pub(crate) held_out: HeldOut,
     pub(crate) is_positive: bool,
     pub(crate) multiplicity: u32,
     /// Its position among the documents learned one by one.
@@ -39,14 +39,13 @@ pub(crate) const LATEST: usize = 1_000;
 /// stay.
 pub(crate) fn calibrate(header: &mut ModelHeader, judged: &mut [BinaryPrediction]) -> Result<()> {
     let FittedScoring::Weighted { options, chosen, .. } = &mut header.scoring else { return Ok(()) };
-    let has_windows = header.recipe.windows.is_some();
     chosen.refitted = None;
     if options.correction && judged.iter().any(|judged| judged.learned > 0) {
         judged.sort_by_key(|judged| (Reverse(judged.learned), judged.group, judged.is_positive));
         let latest = judged.iter().take(LATEST);
         let weight = |judged: &BinaryPrediction| f64::from(judged.multiplicity.min(1_000));
         let latest = latest.map(|judged| (judged.held_out, judged.is_positive, weight(judged)));
-        chosen.refitted = Some(Box::new(chosen.choices.refitted(&latest.collect::<Vec<_>>(), has_windows)));
+        chosen.refitted = Some(Box::new(chosen.choices.refitted(&latest.collect::<Vec<_>>())));
     }
     let scores = scores(judged, chosen.in_use());
     if let Some(asked) = &header.asked {
@@ -57,7 +56,7 @@ pub(crate) fn calibrate(header: &mut ModelHeader, judged: &mut [BinaryPrediction
         }
     }
     // the model that scored a document learned one by one may have known others of its group
-    let in_folds = (options.correction || has_windows) && judged.iter().all(|judged| judged.learned == 0);
+    let in_folds = options.correction && judged.iter().all(|judged| judged.learned == 0);
     let groups = count_named(judged.iter().map(|judged| judged.group).filter(|_| in_folds));
     header.expected = expect(&scores, &header.decision, &header.classes, groups);
     Ok(())

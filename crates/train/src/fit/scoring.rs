@@ -2,7 +2,7 @@
 
 use crate::fit::label_decisions::{decide_labels, expect_labels};
 use tamis_model::{
-    Beside, Classes, Counts, Documents, FitProblem, Label, Prediction, Statistics, VectorStatistics,
+    Beside, Classes, Counts, Documents, FitProblem, HeldOut, Label, Prediction, Statistics, VectorStatistics,
     WeightedOptions,
 };
 use tamis_store::config::decision::{Decision, DecisionOptions};
@@ -93,8 +93,7 @@ pub(crate) fn conclude(
     classes: &Classes,
 ) -> Result<Solution> {
     // without a correction, documents are left out one by one
-    let in_folds = options.correction || documents.has_windows();
-    let held_out = fitted.held_out.iter().filter(|held| in_folds && held.weight > 0.0);
+    let held_out = fitted.held_out.iter().filter(|held| options.correction && held.weight > 0.0);
     let groups = count_named(held_out.map(|held| documents.label(held.document).group));
     let (mut held_out, mut decision, mut labels) = (Vec::new(), Decision::PLAIN, Vec::new());
     let expected = match classes.len() {
@@ -108,11 +107,11 @@ pub(crate) fn conclude(
             let known = fitted.held_out.iter().filter(|held| held.has_evidence() && held.weight > 0.0);
             // rounded as a model stores them, so that a refit starts from the same numbers
             let kept = |held: &Prediction| {
-                Some((held.document, as_kept(held.highest(&fitted.choices)?).map(f64::from)))
+                Some((held.document, as_kept(held.held_out(&fitted.choices)?).map(f64::from)))
             };
             held_out = known.filter_map(kept).collect();
             let positive = positive_class(classes);
-            let judged = |(document, held_out): &(usize, [f64; 4])| {
+            let judged = |(document, held_out): &(usize, HeldOut)| {
                 let Label { class, multiplicity, group, .. } = documents.label(*document);
                 BinaryPrediction {
                     held_out: *held_out,

@@ -112,7 +112,7 @@ pub(crate) fn document_sections(
                     date: document.date().into(),
                     group: document.group.into(),
                     message: document.message().into(),
-                    held_out: own.map_or([f32::NAN; 4], as_kept).map(F32::new),
+                    held_out: own.map_or([f32::NAN; 5], as_kept).map(F32::new),
                     learned: 0.into(),
                     vector_end: (vectors.len() + end).into(),
                 };

@@ -267,8 +267,8 @@ impl Classifier {
         self.corrector.log_odds(&readings, &mut correction);
         self.scorer.log_odds(&readings, &mut z);
         let (weight, Readings { known_terms, beside, .. }) = (of.multiplicity.into(), readings);
-        let windows = Vec::new();
-        let held_out = Prediction { document, weight, known_terms, bayes, correction, beside, windows };
+        let (windows, seen) = (Vec::new(), None);
+        let held_out = Prediction { document, weight, known_terms, bayes, correction, beside, windows, seen };
         (held_out, of_classes(z, &self.columns, self.positive))
     }
 }

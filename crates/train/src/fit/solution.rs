@@ -3,7 +3,7 @@
 use std::convert::Infallible;
 use tamis_model::{
     ClassId, ClassWeight, Classes, Coefficients, Correction, Counts, Documents, ExpectedStatistics, FitError,
-    FitProblem, Label, Prediction, SmoothingChoice, Statistics, StatisticsError, WeightedOptions,
+    FitProblem, HeldOut, Label, Prediction, SmoothingChoice, Statistics, StatisticsError, WeightedOptions,
     WeightedVector,
 };
 use tamis_store::config::decision::{Decision, HeldOutPerformance};
@@ -18,7 +18,7 @@ pub(crate) struct Solution {
     pub(crate) scoring: FittedScoring,
     pub(crate) weights: SolutionWeights,
     /// With two classes, the held-out documents by increasing number, each with its scores.
-    pub(crate) held_out: Vec<(usize, [f64; 4])>,
+    pub(crate) held_out: Vec<(usize, HeldOut)>,
     pub(crate) decision: Decision,
     pub(crate) expected: Option<HeldOutPerformance>,
 }

@@ -4,7 +4,9 @@ use std::io;
 use std::sync::{Mutex, OnceLock};
 
 use rayon::prelude::*;
-use tamis_model::{BLOCK, Block, ClassId, Documents, Label, NearDuplicates, Statistics, VectorStatistics};
+use tamis_model::{
+    BLOCK, Block, ClassId, Documents, Label, NearDuplicates, Statistics, Stretch, VectorStatistics,
+};
 use tamis_store::config::recipe::{Recipe, VectorSpace};
 use tamis_store::disk::spool::spill;
 use tamis_store::error::Result;
@@ -24,19 +26,18 @@ pub(crate) struct Collection {
     pub(crate) documents: Vec<TrainingDocument>,
     row_blocks: RowBlocks,
     n_terms: usize,
-    is_of_two: bool,
     groups_are_copies: bool,
     pub(crate) near_duplicates: NearDuplicates,
     /// By term, whether it is left out when documents are read; none is if this is empty.
     pub(crate) left_out: Vec<bool>,
-    windows: Option<Windows>,
+    stretches: Option<StretchRows>,
     /// The first error in reading terms.
     failed: OnceLock<io::Error>,
     spare: Mutex<Vec<Encoded>>,
 }
 
-/// The windows of documents, as counted.
-struct Windows {
+/// The stretches of documents, as counted.
+struct StretchRows {
     rows: Vec<TermRows>,
     ids: Vec<Vec<TermId>>,
 }
@@ -66,18 +67,17 @@ impl Collection {
         });
         let blocks = blocks.collect::<io::Result<Vec<_>>>();
         let row_blocks = blocks.and_then(|blocks| in_order(&blocks, documents.len())).map_err(spill)?;
-        let has_windows = documents.iter().any(|document| !document.windows().is_empty());
-        let windows = has_windows.then(|| Windows { rows, ids: ids.to_vec() });
         let is_of_two = n_classes == 2;
+        let has_stretches = is_of_two && documents.iter().any(|document| !document.stretches().is_empty());
+        let stretches = has_stretches.then(|| StretchRows { rows, ids: ids.to_vec() });
         Ok(Collection {
             documents,
             row_blocks,
             n_terms,
-            is_of_two,
             groups_are_copies: false,
             near_duplicates: NearDuplicates::default(),
             left_out: Vec::new(),
-            windows,
+            stretches,
             failed: OnceLock::new(),
             spare: Mutex::default(),
         })
@@ -99,11 +99,10 @@ impl Collection {
             documents: all,
             row_blocks,
             n_terms,
-            is_of_two: false,
             groups_are_copies: false,
             near_duplicates: NearDuplicates::default(),
             left_out: Vec::new(),
-            windows: None,
+            stretches: None,
             failed: OnceLock::new(),
             spare: Mutex::default(),
         })
@@ -246,25 +245,21 @@ impl Documents for Collection {
         self.near_duplicates.is_long(document)
     }
 
-    fn has_windows(&self) -> bool {
-        // with more than two labels, nothing is fitted to windows
-        self.is_of_two && self.windows.is_some()
-    }
-
-    fn windows(&self, document: usize) -> Vec<CountVector> {
-        let (document, Some(Windows { rows, ids })) = (&self.documents[document], &self.windows) else {
+    fn stretches(&self, document: usize) -> Vec<Stretch<CountVector>> {
+        let (document, Some(StretchRows { rows, ids })) = (&self.documents[document], &self.stretches) else {
             return Vec::new();
         };
         let part = usize::from(document.part);
-        let window = |row: &RowId| {
-            let terms = rows[part].get(*row).unwrap_or_else(|error| {
+        let stretch = |of: &Stretch<RowId>| {
+            let terms = rows[part].get(of.terms).unwrap_or_else(|error| {
                 let _ = self.failed.set(error);
                 Vec::new()
             });
             let terms = terms.into_iter().map(|(id, count)| (ids[part][id as usize], count));
-            CountVector::from_pairs(terms).unwrap_or_default()
+            let terms = self.kept(CountVector::from_pairs(terms).unwrap_or_default());
+            Stretch { terms, ends_part: of.ends_part, is_seen: of.is_seen }
         };
-        document.windows().iter().map(window).collect()
+        document.stretches().iter().map(stretch).collect()
     }
 }
 

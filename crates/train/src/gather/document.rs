@@ -3,7 +3,7 @@
 use std::hash::{BuildHasher, RandomState};
 
 use hashbrown::HashTable;
-use tamis_model::{ClassId, Classes, Example, Label};
+use tamis_model::{ClassId, Classes, Example, Label, Stretch};
 use tamis_store::error::Result;
 use tamis_store::file::documents::{NO_DATE, greatest_dense, keep_least, least_message};
 use tamis_store::file::terms::limited;
@@ -33,7 +33,7 @@ pub(crate) struct TrainingDocument {
     more: Option<Box<More>>,
 }
 
-/// Further fields of mails, of rows and of documents with windows.
+/// Further fields of mails, of rows and of long documents.
 #[derive(Clone, Default, PartialEq)]
 pub(crate) struct More {
     pub(crate) date: Option<i64>,
@@ -41,9 +41,9 @@ pub(crate) struct More {
     pub(crate) name: Box<str>,
     /// A hash of what does not change of a mail in transit; 0 for other documents.
     pub(crate) message: u64,
-    /// The windows of its terms.
+    /// The stretches of its body.
     pub(crate) cuts: u64,
-    pub(crate) windows: Vec<RowId>,
+    pub(crate) stretches: Vec<Stretch<RowId>>,
     pub(crate) reals: Reals,
     /// Its dense vector; empty if it has none.
     pub(crate) dense: Box<[f32]>,
@@ -74,8 +74,8 @@ impl TrainingDocument {
         self.more.as_ref().map_or(0, |more| more.cuts)
     }
 
-    pub(crate) fn windows(&self) -> &[RowId] {
-        self.more.as_ref().map_or(&[], |more| &more.windows)
+    pub(crate) fn stretches(&self) -> &[Stretch<RowId>] {
+        self.more.as_ref().map_or(&[], |more| &more.stretches)
     }
 
     pub(crate) fn reals(&self) -> &[(usize, f64)] {
@@ -99,16 +99,16 @@ impl TrainingDocument {
     /// Takes over the rows of an equal document.
     pub(crate) fn share(&mut self, known: &TrainingDocument) {
         (self.part, self.terms) = (known.part, known.terms);
-        self.set_windows(known.windows().to_vec());
+        self.set_stretches(known.stretches().to_vec());
     }
 
-    pub(crate) fn set_windows(&mut self, windows: Vec<RowId>) {
-        if windows != self.windows() {
-            self.more.get_or_insert_default().windows = windows;
+    pub(crate) fn set_stretches(&mut self, stretches: Vec<Stretch<RowId>>) {
+        if !stretches.is_empty() || !self.stretches().is_empty() {
+            self.more.get_or_insert_default().stretches = stretches;
         }
     }
 
-    /// Records a later, equal document with the same windows that does not count.
+    /// Records a later, equal document with the same stretches that does not count.
     pub(crate) fn meet(&mut self, later: &TrainingDocument) {
         if later.is_before(self) {
             self.group = later.group;
@@ -137,7 +137,7 @@ impl TrainingDocument {
     }
 
     /// Whether this document counts rather than `other`, which is equal. Documents with equal terms can differ in
-    /// group, date or windows. The smallest one counts, so that the order of arrival
+    /// group, date or stretches. The smallest one counts, so that the order of arrival
     /// does not matter.
     fn is_before(&self, other: &TrainingDocument) -> bool {
         (self.group, self.date(), self.cuts()) < (other.group, other.date(), other.cuts())

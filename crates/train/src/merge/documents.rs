@@ -3,7 +3,7 @@
 use std::cmp::{Ordering, Reverse};
 use std::collections::HashMap;
 
-use tamis_model::{Cell, ClassTotals, ClassWeight, Coefficient, Counts, Statistics};
+use tamis_model::{Cell, ClassTotals, ClassWeight, Coefficient, Counts, HeldOut, Statistics};
 use tamis_store::error::{Error, Reason, Result};
 use tamis_store::file::documents::{greatest_dense, keep_least, least_message};
 use tamis_store::store::overlay::{add_bias, add_weights, fits, too_large};
@@ -129,8 +129,8 @@ pub(crate) fn merge_copies(mut group: Vec<SourceDocument>, sums_copies: bool) ->
         if sums_copies && dense != &*document.dense {
             document.dense = dense.into();
         }
-        let sureness = |[b, d, c, v]: [f64; 4]| (0.5 * b + d + c + v).abs();
-        let least_sure = |a: [f64; 4], b: [f64; 4]| match sureness(a).total_cmp(&sureness(b)) {
+        let sureness = |[b, d, c, v, lift]: HeldOut| (0.5 * b + d + c + v + lift).abs();
+        let least_sure = |a: HeldOut, b: HeldOut| match sureness(a).total_cmp(&sureness(b)) {
             Ordering::Equal => std::array::from_fn(|part| a[part].min(b[part])),
             order => {
                 if order.is_lt() {

@@ -22,8 +22,7 @@ use crate::model::Model;
 /// Makes all choices again, and fits everything to the documents that the model remembers.
 ///
 /// # Errors
-/// [`ErrorKind::TermsNotStored`](crate::ErrorKind::TermsNotStored) if it remembers digests only, or scores windows,
-/// which are never stored; [`ErrorKind::Data`](crate::ErrorKind::Data) if it learned unlabelled documents, which can no
+/// [`ErrorKind::TermsNotStored`](crate::ErrorKind::TermsNotStored) if it remembers digests only; [`ErrorKind::Data`](crate::ErrorKind::Data) if it learned unlabelled documents, which can no
 /// longer be told from the others.
 pub(crate) fn refit(store: &Store) -> Result<Model> {
     if !is_fitted(store) {
@@ -49,6 +48,8 @@ pub(crate) fn refit(store: &Store) -> Result<Model> {
     let from = FitInput { classes, statistics: of, vectors, documents, taught: None, table: None };
     let mut fitted = fit(fittable(scoring), &asked, default, from)?;
     if let (FittedScoring::Weighted { chosen, .. }, Some(before)) = (&mut fitted.scoring, scoring.chosen()) {
+        // documents are remembered without their parts
+        chosen.choices.parts = before.choices.parts;
         chosen.refinements.clone_from(&before.refinements);
         chosen.unlabelled.clone_from(&before.unlabelled);
     }

@@ -192,7 +192,7 @@ pub(crate) fn is_fitted(store: &Store) -> bool {
     }
 }
 
-/// Whether the terms of documents are stored; those of windows never are.
+/// Whether the terms of documents are stored.
 pub(crate) fn keeps_terms(header: &ModelHeader) -> bool {
-    header.stored.keep == Keep::Vectors && header.recipe.windows.is_none()
+    header.stored.keep == Keep::Vectors
 }

@@ -5,9 +5,9 @@ use std::borrow::Cow;
 use tamis_filter::extract::document::{Document, digest, digest_of_nothing};
 use tamis_filter::extract::extraction::Extraction;
 use tamis_filter::extract::extractor::Extractor;
-use tamis_model::{ClassId, Classes, Counts, Label, VectorStatistics};
+use tamis_model::{ClassId, Classes, Counts, Label, Stretch, VectorStatistics};
 use tamis_store::config::decision::DecisionOptions;
-use tamis_store::config::labels::{NO_LABELS, check_label, split_labels};
+use tamis_store::config::labels::{NO_LABELS, check_label, spam_class, split_labels};
 use tamis_store::config::recipe::Recipe;
 use tamis_store::config::refinement::TriedRefinement;
 use tamis_store::config::scoring::Scoring;
@@ -349,7 +349,7 @@ impl Trainer {
             name: if self.options.names { counted.name().into() } else { Box::default() },
             message: counted.message(),
             cuts: counted.cuts(part.vocabulary.document()),
-            windows: Vec::new(),
+            stretches: Vec::new(),
             reals,
             dense: counted.dense().into(),
             fraction,
@@ -372,8 +372,13 @@ impl Trainer {
         } else if self.options.needs_terms() {
             let mut keep = |row: &mut dyn ExactSizeIterator<Item = (TermId, u32)>| part.rows.push(row);
             document.terms = Some(keep(&mut self.current.terms.iter().copied()).map_err(spill)?);
-            let windows = counted.windows().map(|window| keep(&mut window.iter()));
-            document.set_windows(windows.collect::<std::io::Result<_>>().map_err(spill)?);
+            let terms = part.vocabulary.document();
+            let stretch = |Stretch { terms: places, ends_part, is_seen }: Stretch<&[u32]>| {
+                let row = counted.row(places, |at| Some(terms[at].id));
+                Ok(Stretch { terms: keep(&mut row.row().iter())?, ends_part, is_seen })
+            };
+            let stretches = counted.stretches().map(stretch);
+            document.set_stretches(stretches.collect::<std::io::Result<_>>().map_err(spill)?);
         }
         // only now, so that a document that cannot be kept is not counted
         if let Some(label) = label {
@@ -429,15 +434,20 @@ impl Trainer {
 
     /// Counts a document without learning it, and leaves its terms in `terms`.
     pub(crate) fn count(&mut self, document: Document<'_>) -> Result<()> {
+        let wants_parts = self.wants_parts();
         let vocabulary = &mut self.parts[0].vocabulary;
+        self.current.counted.want_parts(wants_parts);
         self.extractor.count(document, &mut self.current.counted, vocabulary)?;
         let terms = vocabulary.document();
         self.current.terms.clear();
         self.current.terms.extend(terms.iter().map(|term| (term.id, term.count)));
-        if self.current.counted.has_windows() {
-            self.current.counted.rows(terms, |at| Some(terms[at].id));
-        }
         Ok(())
+    }
+
+    /// Whether the model may become a spam filter, which looks at parts of a document.
+    fn wants_parts(&self) -> bool {
+        let may_be = self.classes.len() < 2 || self.classes.len() == 2 && spam_class(&self.classes).is_some();
+        may_be && self.options.labels == Labels::One && self.options.scoring().weighted().is_some()
     }
 
     /// The class of a label. A new label becomes a new class, and the classes after it move up.

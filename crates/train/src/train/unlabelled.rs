@@ -5,7 +5,7 @@ use rayon::prelude::*;
 use tamis_model::{Example, Statistics};
 use tamis_store::config::scoring::Scoring;
 use tamis_store::disk::spool::spill;
-use tamis_store::error::{Error, Reason, Result};
+use tamis_store::error::{Error, Result};
 use tamis_tokenizer::{CountVector, TermId};
 
 use crate::fit::self_training::{PseudoLabels, SelfTraining};
@@ -32,9 +32,6 @@ impl Trainer {
         let Scoring::Weighted(options) = self.options.scoring() else { return Ok(None) };
         if apart.is_empty() {
             return Ok(None);
-        }
-        if self.options.recipe.windows.is_some() {
-            return Err(Reason::Unlabelled.into());
         }
         let labelled: HashSet<_> = self.documents.iter().map(|document| document.digest).collect();
         apart.retain(|document| document.digest != self.nothing && !labelled.contains(&document.digest));

@@ -1,6 +1,6 @@
 //! Merges a partial into a trainer.
 
-use tamis_model::{ClassId, Statistics, VectorStatistics};
+use tamis_model::{ClassId, Statistics, Stretch, VectorStatistics};
 use tamis_store::disk::spool::spill;
 use tamis_store::error::{Error, Result};
 use tamis_store::file::documents::{NO_DATE, decode_dense, decode_vector};
@@ -166,7 +166,7 @@ impl<'a> FieldReader<'a> {
         take_run(&mut self.0).ok_or_else(broken)
     }
 
-    /// Reads a document with the partial's class id. `keep` stores its windows and, if they are there, its terms.
+    /// Reads a document with the partial's class id. `keep` stores its stretches and, if they are there, its terms.
     fn document(
         &mut self,
         n_terms: usize,
@@ -188,12 +188,14 @@ impl<'a> FieldReader<'a> {
         let dense = decode_dense(&mut self.0)?;
         let vector = decode_vector(self.run()?, n_terms)?;
         let terms = has_terms.then(|| keep(&vector)).transpose()?;
-        let mut windows = Vec::new();
+        let mut stretches = Vec::new();
         for _ in 0..self.number()? {
-            windows.push(keep(&decode_vector(self.run()?, n_terms)?)?);
+            let flags = self.number()?;
+            let terms = keep(&decode_vector(self.run()?, n_terms)?)?;
+            stretches.push(Stretch { terms, ends_part: flags & 1 != 0, is_seen: flags & 2 != 0 });
         }
         let (name, reals) = (Box::default(), reals.into());
-        let more = More { date, name, message, cuts, windows, reals, dense, fraction };
+        let more = More { date, name, message, cuts, stretches, reals, dense, fraction };
         let mut document = TrainingDocument::new(digest, group, more);
         (document.class, document.multiplicity, document.terms) = (class, multiplicity, terms);
         Ok(document)

@@ -19,7 +19,7 @@ impl Partial {
     ///
     /// # Errors
     /// [`ErrorKind::Settings`](crate::ErrorKind::Settings) if equal documents count once,
-    /// which needs all documents compared; if it is open whether pairs of words are terms; or if there are windows.
+    /// which needs all documents compared; or if it is open whether pairs of words are terms.
     pub fn without_documents(&self) -> Result<Partial> {
         check_distributed(&self.header)?;
         if self.header.counts_alone {
@@ -56,7 +56,6 @@ fn check_distributed(header: &PartialHeader) -> Result<()> {
     let got = match options.scoring().fitted_at_once(&options.recipe) {
         Some(got) => got,
         _ if options.counts_once() => "documents of which equal ones count once",
-        _ if options.recipe.windows.is_some() => "windows of text",
         _ if header.has_texts => "an open choice of terms",
         _ => return Ok(()),
     };

@@ -1,6 +1,6 @@
 //! Turns a trainer into a partial.
 
-use tamis_model::{BLOCK, Counts, Documents};
+use tamis_model::{BLOCK, Counts, Documents, Stretch};
 use tamis_store::disk::spool::{Spool, spill};
 use tamis_store::error::Result;
 use tamis_store::file::documents::{NO_DATE, encode_dense, encode_vector};
@@ -73,9 +73,12 @@ fn documents_section(documents: &mut Collection) -> Result<Spool> {
             let place = block * BLOCK + at;
             bytes.clear();
             encode(&documents.documents[place], encoded.terms(at).vector().row(), &mut bytes);
-            let windows = documents.windows(place);
-            put_varint(windows.len() as u64, &mut bytes);
-            windows.iter().for_each(|window| put_vector(window.row(), &mut bytes));
+            let stretches = documents.stretches(place);
+            put_varint(stretches.len() as u64, &mut bytes);
+            for Stretch { terms, ends_part, is_seen } in &stretches {
+                put_varint(u64::from(*ends_part) | u64::from(*is_seen) << 1, &mut bytes);
+                put_vector(terms.row(), &mut bytes);
+            }
             section.push(&bytes).map_err(spill)?;
         }
         documents.recycle(encoded);
@@ -83,7 +86,7 @@ fn documents_section(documents: &mut Collection) -> Result<Spool> {
     documents.check().map(|()| section)
 }
 
-/// Appends a document, without its windows.
+/// Appends a document, without its stretches.
 fn encode(document: &TrainingDocument, terms: CountRow<'_>, out: &mut Vec<u8>) {
     out.extend_from_slice(&document.digest);
     out.extend_from_slice(&document.group.to_le_bytes());

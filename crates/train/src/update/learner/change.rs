@@ -1,7 +1,7 @@
 //! What learning and forgetting a document change in the open model, and the records of it.
 
 use tamis_filter::scorers::weighted::WeightedScorer;
-use tamis_model::{Coefficient, Counts, Readings};
+use tamis_model::{Coefficient, Counts, HeldOut, Readings};
 use tamis_store::error::{Reason, Result};
 use tamis_store::file::documents::{StoredDocument, as_kept, keep_least};
 use tamis_store::file::fitted::FittedScoring;
@@ -78,7 +78,7 @@ impl Learner {
     }
 
     /// A document's part of the correction and, with two classes, its scores before it is learned.
-    fn correct_one(&self, document: &StoredDocument) -> Result<(Vec<Coefficient>, Option<[f64; 4]>)> {
+    fn correct_one(&self, document: &StoredDocument) -> Result<(Vec<Coefficient>, Option<HeldOut>)> {
         let FittedScoring::Weighted { options, .. } = &self.filter.store().header.scoring else {
             return Ok((Vec::new(), None));
         };
@@ -94,17 +94,14 @@ impl Learner {
         Ok((coefficients, held_out))
     }
 
-    /// The log-odds by counts, by correction and by vector of the part of the document that scores highest; `None` if no term is
-    /// known.
-    fn held_out(&self, scorer: &WeightedScorer) -> Result<Option<[f64; 4]>> {
-        let best = scorer.best(self.filter.layers(), &self.counted)?;
+    /// The scores of the document, without a lift by its parts; `None` if no term is known.
+    fn held_out(&self, scorer: &WeightedScorer) -> Result<Option<HeldOut>> {
         let beside = scorer.beside(self.filter.layers(), &self.counted)?;
-        best.map(|(_, row)| {
-            let mut readings = Readings { beside, ..Readings::default() };
-            scorer.read(self.filter.layers(), row, &mut readings)?;
-            Ok(scorer.log_odds.parts(&readings))
-        })
-        .transpose()
+        let has_more = beside.iter().any(|of| !of.is_empty());
+        let mut readings = Readings { beside, ..Readings::default() };
+        scorer.read(self.filter.layers(), self.counted.whole(), &mut readings)?;
+        let [b, d, c, v] = scorer.log_odds.parts(&readings);
+        Ok((readings.known_terms > 0 || has_more).then_some([b, d, c, v, 0.0]))
     }
 
     /// Adds an entry to the open model, and to `done`.

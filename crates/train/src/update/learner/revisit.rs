@@ -5,6 +5,7 @@ use std::collections::btree_map::Entry;
 
 use tamis_filter::score::filter::Filter;
 use tamis_model::{Coefficient, Example, Lesson, Readings};
+use tamis_store::config::decision::Decision;
 use tamis_store::error::Result;
 use tamis_store::file::documents::{DocumentKey, StoredDocument};
 use tamis_store::file::fitted::FittedScoring;
@@ -140,9 +141,8 @@ impl Learner {
 fn thresholds(filter: &Filter) -> Vec<[f64; 2]> {
     let Some(scorer) = filter.weighted() else { return Vec::new() };
     if scorer.is_of_two() {
-        let (decision, [slope, offset]) = (filter.decision(), scorer.log_odds.choices().line);
-        let of_text = |log_odds: f64| (log_odds - decision.shift - offset) / slope.max(f64::MIN_POSITIVE);
-        return vec![[of_text(decision.lower), of_text(decision.upper)]];
+        let Decision { shift, lower, upper } = filter.decision();
+        return vec![[lower, upper].map(|threshold| threshold - shift)];
     }
     let chosen = filter.store().header.scoring.chosen();
     chosen.map_or_else(Vec::new, |of| of.labels.iter().map(|label| [label.threshold; 2]).collect())
