@@ -44,7 +44,7 @@ pub use score::explain::{Explanation, TermContribution};
 pub use score::filter::Filter;
 pub use score::live::{Attempts, LiveFilter};
 pub use score::remembered::{KnownDocument, TermRow};
-pub use score::verdict::{Score, may_judge};
+pub use score::verdict::{Doubt, Score, may_judge};
 pub use score::words::ExplainedWord;
 pub use scorers::scratch::{LabelScore, Scratch};
 

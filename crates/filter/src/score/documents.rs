@@ -7,7 +7,8 @@ use tamis_store::error::{Reason, Result};
 use crate::extract::counted::CountedDocument;
 use crate::extract::document::Document;
 use crate::score::filter::Filter;
-use crate::score::verdict::{Score, likeliest, sigmoid, verdict};
+use crate::score::verdict::{Doubt, Score, likeliest, sigmoid, verdict};
+use crate::scorers::parts::PartVerdict;
 use crate::scorers::scratch::{LabelScore, Scratch};
 
 impl Filter {
@@ -52,23 +53,39 @@ impl Filter {
         let summed = self.scorer.sum_weights(self.layers(), memo);
         extracted.and(summed)?;
         let known_terms = self.scorer.read_sums(self.layers(), scratch)?;
-        scratch.deciding = None;
-        if let Some(sign) = sign {
-            let lift = self.scorer.lift(scratch, sign);
-            scratch.posterior.iter_mut().for_each(|z| *z += lift);
-        }
+        scratch.part = sign.and_then(|sign| {
+            let part = self.scorer.weigh_parts(scratch, sign)?;
+            scratch.posterior.iter_mut().for_each(|z| *z += sign * part.lift);
+            Some(part)
+        });
         let score = match self.scorer.positive() {
             Some(positive) => self.decide(positive, known_terms, &mut scratch.posterior),
             None if self.scorer.has_many_labels() => self.choose_labels(known_terms, scratch),
             None => self.choose_likeliest(known_terms, &mut scratch.posterior),
         };
-        let is_open = scratch.limits_hit().text && self.spam().is_some() && score.label != self.spam();
-        let score = Score { label: score.label.filter(|_| !is_open), ..score };
+        let doubt = self.doubt(&score, scratch);
+        let score = Score { label: score.label.filter(|_| doubt.is_none()), doubt, ..score };
         if !self.scorer.has_many_labels() {
             scratch.labels.clear();
             scratch.labels.extend(score.label.map(|label| self.label_score(&score, label)));
         }
         Ok(score)
+    }
+
+    /// Why the verdict of a spam filter is withheld.
+    fn doubt(&self, score: &Score, scratch: &Scratch) -> Option<Doubt> {
+        let (spam, is_spam) = (self.spam()?, score.label == self.spam());
+        let is_worse = |part: &PartVerdict| part.worst > self.scorer.most_of_ham().unwrap_or(self.spam_threshold());
+        let says_ham = |part: &PartVerdict| {
+            let header = if self.scorer.positive() == Some(spam) { part.header } else { part.header.map(|z| -z) };
+            header.is_some_and(|z| self.judge(z).label == Some(1 - spam))
+        };
+        match &scratch.part {
+            _ if !is_spam && scratch.limits_hit().text => Some(Doubt::Unread),
+            Some(part) if !is_spam && is_worse(part) => Some(Doubt::Part),
+            Some(part) if is_spam && says_ham(part) => Some(Doubt::Header),
+            _ => None,
+        }
     }
 
     /// Scores documents one after the other, and writes the posterior probability of every class to `probabilities`:
@@ -157,7 +174,7 @@ impl Filter {
         let label = labels.first().map(|of| of.label);
         posterior.iter_mut().for_each(|log_odds| *log_odds = sigmoid(*log_odds));
         let LabelScore { label: scored_class, probability, log_odds } = likeliest;
-        Score { label, scored_class, probability, log_odds, known_terms }
+        Score { label, scored_class, probability, log_odds, known_terms, doubt: None }
     }
 
     /// Chooses the likeliest class. `posterior` has the joint log-likelihood of each, and gets its probability.

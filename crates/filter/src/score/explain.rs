@@ -149,7 +149,7 @@ impl Filter {
         let of = Explained {
             layers: self.layers(),
             counted: &scratch.counted,
-            part: part.as_ref().zip(scratch.deciding.as_ref().map(|part| part.price)),
+            part: part.as_ref().zip(scratch.deciding().map(|part| part.price)),
             contest: Contest { class, against: if self.has_many_labels() { ClassId::MAX } else { against } },
             decision: self.decision(),
         };

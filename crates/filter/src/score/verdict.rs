@@ -9,8 +9,7 @@ use tamis_store::config::decision::Decision;
 pub struct Score {
     /// The verdict: for two classes by the thresholds, for more the likeliest class. `None` means unsure: between the
     /// thresholds, below the probability of [`set_unsure`](crate::Filter::set_unsure), without a known term in a model
-    /// with a spam class, impossible in every class (without smoothing), or not spam although text may have been left
-    /// unread. In models without a spam class, the shares of the labels decide if no term is known.
+    /// with a spam class, impossible in every class (without smoothing), or [in doubt](Self::doubt). In models without a spam class, the shares of the labels decide if no term is known.
     pub label: Option<ClassId>,
     /// The class of `probability` and `log_odds`: spam in a spam filter, otherwise the verdict, or the likeliest class
     /// if unsure.
@@ -21,6 +20,20 @@ pub struct Score {
     pub log_odds: f64,
     /// Number of distinct known terms of the document; for mixed naive Bayes, the number of columns used.
     pub known_terms: usize,
+    /// Why a spam filter is unsure whatever the probability, if it is.
+    pub doubt: Option<Doubt>,
+}
+
+/// Why a spam filter is unsure whatever the probability: of a document that would not be spam, unless it says otherwise.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum Doubt {
+    /// Text may have been left unread, see [`LimitsHit::text`](crate::LimitsHit::text).
+    Unread,
+    /// A part speaks more for spam than parts of ham do.
+    Part,
+    /// The header alone says ham, although the whole says spam: people quote spam, and report it.
+    Header,
 }
 
 /// Returns the verdict by the log-odds between two classes, one of which may be spam.
@@ -37,7 +50,7 @@ pub(crate) fn verdict(
     let label = is_positive.map(class);
     let scored_class = spam.or(label).unwrap_or(class(of_positive > 0.0));
     let log_odds = if scored_class == positive { of_positive } else { -of_positive };
-    Score { label, scored_class, probability: sigmoid(log_odds), log_odds, known_terms }
+    Score { label, scored_class, probability: sigmoid(log_odds), log_odds, known_terms, doubt: None }
 }
 
 /// Whether a verdict may be given. Without a known term, only the class shares decide, and these do not make a message
@@ -59,6 +72,7 @@ pub(crate) fn likeliest(spam: Option<ClassId>, known_terms: usize, joint: &mut [
         probability: sigmoid(log_odds),
         log_odds,
         known_terms,
+        doubt: None,
     }
 }
 

@@ -8,7 +8,22 @@ use tamis_model::{DocumentSums, PartScores, Readings, Stretch, WeightedLogOdds, 
 use crate::extract::extraction::Extraction;
 use crate::scorers::scratch::Memo;
 
-/// The part that decides about a document, because it is worse than the whole.
+/// What parts of a document say, in log-odds of spam.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct PartVerdict {
+    /// The part that decides, because it is worse than the whole, if there is one.
+    pub(crate) deciding: Option<DecidingPart>,
+    /// By how much it is worse, in nats.
+    pub(crate) lift: f64,
+    /// The log-odds of the worst window; minus infinity without windows.
+    pub(crate) worst: f64,
+    /// Its stretches.
+    pub(crate) window: Range<usize>,
+    /// The log-odds of the header alone, if it is enough to judge by.
+    pub(crate) header: Option<f64>,
+}
+
+/// The part that decides about a document.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct DecidingPart {
     /// Its stretches; `None` for all that people see.
@@ -16,6 +31,9 @@ pub(crate) struct DecidingPart {
     /// What its log-odds are lowered by, in nats.
     pub(crate) price: f64,
 }
+
+/// A header with as many known terms can be judged alone.
+const ENOUGH: usize = 20;
 
 /// The buffers of a thread that scores parts.
 #[derive(Default)]
@@ -54,25 +72,20 @@ impl PartSums {
         self.z.first().copied().unwrap_or(0.0)
     }
 
-    /// Finds the part that is worse than the whole, whose log-odds are `z`, if there is one, and by how much it is. `sign` is
-    /// 1 if spam is the positive class, else -1.
-    pub(crate) fn worst(
+    /// Scores the parts of the document, whose log-odds are `z`. `sign` is 1 if spam is the positive class, else -1.
+    pub(crate) fn weigh(
         &mut self,
         log_odds: &WeightedLogOdds,
         counted: &Extraction,
         memo: &Memo,
         whole: &Readings,
         [z, sign]: [f64; 2],
-    ) -> Option<(DecidingPart, f64)> {
+    ) -> PartVerdict {
         let stretches: Vec<Stretch<&[u32]>> = counted.stretches().collect();
         let n_windows = windows(&stretches).count();
-        let is_hidden = stretches.iter().any(|stretch| !stretch.is_seen);
-        if n_windows == 0 && !is_hidden {
-            return None;
-        }
-        let (n_terms, amount) = (memo.document().len(), |count| log_odds.amount(count));
+        let amount = |count| log_odds.amount(count);
         self.marks.clear();
-        self.marks.resize(n_terms, [0; 2]);
+        self.marks.resize(memo.document().len(), [0; 2]);
         self.readings.beside.clone_from(&whole.beside);
         self.stretches.resize_with(self.stretches.len().max(stretches.len()), DocumentSums::default);
         for (at, stretch) in stretches.iter().enumerate() {
@@ -81,43 +94,44 @@ impl PartSums {
             memo.sum_places(self.counts.iter().copied(), amount, &mut self.stretches[at]);
         }
         let document = || (0..).zip(memo.document()).map(|(place, term)| (place, term.count));
-        let outside = |place: u32| self.marks[place as usize][0] == 0;
         self.outside.begin(log_odds.n_sums());
-        memo.sum_places(document().filter(|(place, _)| outside(*place)), amount, &mut self.outside);
-        let mut highest = (f64::NEG_INFINITY, 0..0);
-        for window in windows(&stretches) {
+        let marks = &self.marks;
+        memo.sum_places(document().filter(|(place, _)| marks[*place as usize][0] == 0), amount, &mut self.outside);
+        self.part.clone_from(&self.outside);
+        let header = sign * self.score(log_odds);
+        let header = Some(header).filter(|_| self.readings.known_terms >= ENOUGH);
+        let (mut worst, mut window) = (f64::NEG_INFINITY, 0..0);
+        for stretches in windows(&stretches) {
             self.part.clone_from(&self.outside);
-            self.stretches[window.clone()].iter().for_each(|stretch| self.part.add_sums(stretch));
+            self.stretches[stretches.clone()].iter().for_each(|stretch| self.part.add_sums(stretch));
             let z = sign * self.score(log_odds);
-            if z > highest.0 {
-                highest = (z, window);
+            if z > worst {
+                (worst, window) = (z, stretches);
             }
         }
-        let (mut scores, window) = (PartScores { windows: n_windows, highest: highest.0, seen: None }, highest.1);
         if n_windows > 0 {
             // a word of both stretches counts once
             let places = stretches[window.clone()].iter().flat_map(|stretch| stretch.terms);
             self.count(counted, places, u32::MAX);
             self.part.clone_from(&self.outside);
             memo.sum_places(self.counts.iter().copied(), amount, &mut self.part);
-            scores.highest = sign * self.score(log_odds);
+            worst = sign * self.score(log_odds);
         }
-        if is_hidden {
+        let mut scores = PartScores { windows: n_windows, highest: worst, seen: None };
+        if stretches.iter().any(|stretch| !stretch.is_seen) {
             let unseen = stretches.iter().filter(|stretch| !stretch.is_seen).flat_map(|stretch| stretch.terms);
             self.count(counted, unseen, u32::MAX - 1);
-            let is_seen = |place: u32| self.marks[place as usize][0] != u32::MAX - 1;
             self.part.begin(log_odds.n_sums());
+            let is_seen = |place: u32| self.marks[place as usize][0] != u32::MAX - 1;
             memo.sum_places(document().filter(|(place, _)| is_seen(*place)), amount, &mut self.part);
             scores.seen = Some(sign * self.score(log_odds));
         }
         let choices = log_odds.choices();
-        let lift = choices.lift(sign * z, &scores);
-        let price = choices.price(n_windows);
-        let is_window = scores.seen.is_none_or(|seen| scores.highest - price > seen);
-        let part = match is_window {
-            true => DecidingPart { stretches: Some(window), price },
+        let (lift, price) = (choices.lift(sign * z, &scores), choices.price(n_windows));
+        let deciding = match scores.seen.is_none_or(|seen| worst - price > seen) {
+            true => DecidingPart { stretches: Some(window.clone()), price },
             false => DecidingPart { stretches: None, price: 0.0 },
         };
-        (lift > 0.0).then_some((part, sign * lift))
+        PartVerdict { deciding: (lift > 0.0).then_some(deciding), lift, worst, window, header }
     }
 }

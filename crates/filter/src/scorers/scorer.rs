@@ -9,6 +9,7 @@ use tamis_store::store::layers::Layers;
 use tamis_tokenizer::{CountRow, CountVector, TermId};
 
 use crate::extract::extraction::Extraction;
+use crate::scorers::parts::PartVerdict;
 use crate::scorers::scratch::{Memo, Scratch};
 
 /// The scoring derived from a model: a few numbers, whatever the size of the model.
@@ -35,9 +36,14 @@ pub(crate) trait Scorer: Any + Send + Sync {
     /// the number of known terms.
     fn read_sums(&self, layers: Layers<'_>, scratch: &mut Scratch) -> Result<usize>;
 
-    /// What parts of the document add to its log-odds, of two classes. `sign` is 1 if spam is the positive class, else -1.
-    fn lift(&self, _scratch: &mut Scratch, _sign: f64) -> f64 {
-        0.0
+    /// Weighs parts of the document, of two classes. `sign` is 1 if spam is the positive class, else -1.
+    fn weigh_parts(&self, _scratch: &mut Scratch, _sign: f64) -> Option<PartVerdict> {
+        None
+    }
+
+    /// The log-odds of spam that hardly any part of ham has, if enough ham was seen.
+    fn most_of_ham(&self) -> Option<f64> {
+        None
     }
 
     /// What speaks for a class and against another in a document.

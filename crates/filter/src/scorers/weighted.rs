@@ -9,6 +9,7 @@ use tamis_tokenizer::{CountRow, CountVector, TermId};
 
 use crate::extract::extraction::Extraction;
 use crate::scorers::mixed::MixedScorer;
+use crate::scorers::parts::PartVerdict;
 use crate::scorers::scorer::{Contest, Explained, RealReason, Reasons, Scorer};
 use crate::scorers::scratch::{Memo, Scratch};
 
@@ -147,12 +148,14 @@ impl Scorer for WeightedScorer {
         Ok(known_terms)
     }
 
-    fn lift(&self, scratch: &mut Scratch, sign: f64) -> f64 {
-        let Scratch { parts, counted, memo, readings, posterior, deciding, .. } = scratch;
+    fn weigh_parts(&self, scratch: &mut Scratch, sign: f64) -> Option<PartVerdict> {
+        let Scratch { parts, counted, memo, readings, posterior, .. } = scratch;
         let z = posterior.first().copied().unwrap_or(0.0);
-        let (part, lift) = parts.worst(&self.log_odds, counted, memo, readings, [z, sign]).unzip();
-        *deciding = part;
-        lift.unwrap_or(0.0)
+        Some(parts.weigh(&self.log_odds, counted, memo, readings, [z, sign]))
+    }
+
+    fn most_of_ham(&self) -> Option<f64> {
+        self.log_odds.choices().most_of_ham
     }
 
     fn explain<'a>(&self, of: &Explained<'a>) -> Result<Reasons<'a>> {

@@ -15,6 +15,9 @@ pub const TAUS: [f64; 2] = [0.5, 1.0];
 /// The prices of a part that a fit chooses from, see [`Choices::parts`].
 const PRICES: [[f64; 2]; 6] = [[0.0, 0.5], [0.0, 1.0], [0.0, 1.5], [1.0, 1.0], [2.0, 1.0], [4.0, 1.0]];
 
+/// So much ham tells what parts of ham hardly ever say.
+const ENOUGH_HAM: usize = 200;
+
 impl FitProblem<'_> {
     /// The choices once smoothing is chosen: the rest are defaults, or fixed by the options.
     pub(crate) fn choices_with(&self, smoothing: &SmoothingChoice) -> Choices {
@@ -225,7 +228,14 @@ impl FitProblem<'_> {
         let default = choices.parts;
         let best = PRICES.map(|parts| (loss(parts), parts)).into_iter().min_by(|a, b| a.0.total_cmp(&b.0));
         let best = best.filter(|(least, _)| shrinkage(loss(default) - least) > 0.0);
-        Choices { parts: best.map_or(default, |(_, parts)| parts), ..choices }
+        let is_ham = |held: &&&Prediction| {
+            !held.windows.is_empty() && self.columns.only(self.documents.label(held.document).class).is_none()
+        };
+        let ham = known.iter().filter(is_ham);
+        let mut of_ham: Vec<_> = ham.map(|held| held.part_scores(&choices).highest).collect();
+        of_ham.sort_by(f64::total_cmp);
+        let most_of_ham = (of_ham.len() >= ENOUGH_HAM).then(|| of_ham[of_ham.len() * 99 / 100]);
+        Choices { parts: best.map_or(default, |(_, parts)| parts), most_of_ham, ..choices }
     }
 
     /// Fits a calibration line for each label: slope and offset, from its log-odds z to calibrated ones (Platt scaling

@@ -81,6 +81,8 @@ pub struct Choices {
     /// What the log-odds of a part are lowered by, so that it is as bad as the whole: a number of nats, and a factor of the
     /// logarithm of the number of parts, of which one is high by chance.
     pub parts: [f64; 2],
+    /// The log-odds that the worst part of 99 % of the negative documents does not exceed; `None` if there are too few.
+    pub most_of_ham: Option<f64>,
 }
 
 impl Choices {
@@ -96,6 +98,7 @@ impl Choices {
             stack: if is_two { [1.0, 1.0, 1.0, VECTOR, 0.0] } else { [0.4, 2.0, 1.0, VECTOR, 0.0] },
             strength: DEFAULT_STRENGTH,
             parts: [0.0, 1.0],
+            most_of_ham: None,
         }
     }
 
@@ -120,7 +123,7 @@ impl Choices {
     /// # Errors
     /// The first value out of its range.
     pub fn check(&self) -> Result<(), ParametersError> {
-        let Choices { alpha, idf_power, bayes, tau, stack, strength, parts } = *self;
+        let Choices { alpha, idf_power, bayes, tau, stack, strength, parts, most_of_ham } = *self;
         if alpha == Smoothing::maximum_likelihood() {
             return Err(ParametersError::Smoothing { got: alpha.alpha() });
         }
@@ -131,7 +134,8 @@ impl Choices {
             [bayes[0], q0, q1, q2, q3, parts[0], parts[1], tau].into_iter().find(|n| !(0.0..=MOST).contains(n));
         let strength = Some(strength).filter(|strength| !(1e-3..=1e6).contains(strength));
         let power = Some(idf_power).filter(|power| !(0.0..=MAX_POWER).contains(power));
-        match wrong.or(negative).or(power).or(strength) {
+        let most = most_of_ham.filter(|most| !most.is_finite());
+        match wrong.or(negative).or(power).or(strength).or(most) {
             Some(got) => Err(ParametersError::Weighted { expected: "choices within their ranges", got }),
             None => Ok(()),
         }

@@ -12,7 +12,7 @@ pub struct DecisionOptions {
     /// Maximum false-positive rate (ham called spam), with 95 % confidence; takes precedence over `cost`. Without a
     /// spam class, the rate of negatives called positive.
     pub max_fpr: Option<f64>,
-    /// Cost of one false positive, counted in missed spams (missed positives); by default 19 in a spam filter, 1
+    /// Cost of one false positive, counted in missed spams (missed positives); by default 49 in a spam filter, 1
     /// elsewhere.
     pub cost: Option<f64>,
     /// Many labels: minimum precision of each label, with 95 % confidence; takes precedence over `cost`. By default,
@@ -20,7 +20,7 @@ pub struct DecisionOptions {
     pub min_precision: Option<f64>,
     /// The prior: expected share of the positive class, if not that of the training documents.
     pub prior: Option<f64>,
-    /// Minimum probability of a verdict, below which a document is unsure; by default 0.95 for spam and 0.6 for ham in
+    /// Minimum probability of a verdict, below which a document is unsure; by default 0.98 for spam and 0.6 for ham in
     /// a spam filter, none elsewhere. `max_fpr` and `cost` take precedence. Stored as thresholds.
     #[serde(skip)]
     pub unsure: Option<f64>,
@@ -51,10 +51,10 @@ impl Decision {
     /// No shift, both thresholds at zero.
     pub const PLAIN: Decision = Decision { shift: 0.0, upper: 0.0, lower: 0.0 };
 
-    /// The default of a spam filter whose positive class is spam: spam above a probability of 0.95 (log-odds ln 19, a
-    /// [cost](Self::with_cost) of 19), ham up to 0.4, unsure between.
+    /// The default of a spam filter whose positive class is spam: spam above a probability of 0.98 (log-odds ln 49, a
+    /// [cost](Self::with_cost) of 49), ham up to 0.4, unsure between.
     pub const CAREFUL: Decision =
-        Decision { shift: 0.0, upper: 2.944_438_979_166_440_3, lower: -0.405_465_108_108_164_4 };
+        Decision { shift: 0.0, upper: 3.891_820_298_110_627, lower: -0.405_465_108_108_164_4 };
 
     /// No shift, unsure between two log-odds.
     pub fn between(lower: f64, upper: f64) -> Self {
@@ -285,8 +285,8 @@ mod tests {
     fn a_spam_filter_is_careful_whichever_class_is_spam() {
         let logit = |p: f64| (p / (1.0 - p)).ln();
         let careful = default_of(["ham", "spam"]);
-        assert!((careful.lower - logit(0.4)).abs() < 1e-12 && (careful.upper - logit(0.95)).abs() < 1e-12);
-        assert_eq!(careful.with_cost(19.0).unwrap(), careful);
+        assert!((careful.lower - logit(0.4)).abs() < 1e-12 && (careful.upper - logit(0.98)).abs() < 1e-12);
+        assert_eq!(careful.with_cost(49.0).unwrap(), careful);
         assert_eq!(default_of(["ham", "Junk"]), careful);
         assert_eq!(default_of(["cooking", "cycling"]), Decision::PLAIN);
     }
