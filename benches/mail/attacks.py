@@ -103,7 +103,7 @@ class Bogofilter:
             self.run(folder, "-s" if label == "spam" else "-n")
 
     def score(self, folder: Path) -> list[Score]:
-        answers = re.findall(r"(?m) ([SHU]) [\d.]+$", self.run(folder, "-T"))
+        answers = re.findall(r"(?m) ([SHU]) \S+$", self.run(folder, "-T"))
         return [Score({"S": "spam", "H": "ham", "U": "unsure"}[answer]) for answer in answers]
 
 
@@ -173,7 +173,7 @@ class Bench:
             (folder / file).write_bytes(octets)
         scores = [filter.score(folder) for filter in self.filters]
         if not documents or any(len(of) != len(documents) for of in scores):
-            sys.exit(f"{name}: not every document has an answer")
+            sys.exit(f"{name}: {[len(of) for of in scores]} answers to {len(documents)} documents")
         after = dict(zip(sorted(documents), scores[0], strict=True))
         self.plain = self.plain or after
         lost = statistics.mean(self.plain[file].log_odds - score.log_odds for file, score in after.items())
@@ -228,7 +228,7 @@ def of_mail(options, work: Path) -> Bench:
     sent = attacks(own, others, words_of(options.words), bench.filters[0].best_ham(200))
     print_rows(bench, bench.attack("plain", sample(test["spam"], options.spams), sent))
     if any(map(options.wanted, kinds := changes(test["spam"]))):
-        print_rows(bench, bench.attack("harmless, plain", sample(test["ham"], 200), kinds))
+        print_rows(bench, bench.attack("harmless: plain", sample(test["ham"], 200), kinds))
     return bench
 
 
@@ -246,7 +246,7 @@ def of_text(options, work: Path) -> Bench:
         elif label == "spam":
             spams[f"{n:06}.txt"] = octets
     bench = learned(Tamis(options.tamis, work, "text"), folders, work, options)
-    print_rows(bench, bench.attack("text, plain", spams, text_attacks(words_of(options.words))))
+    print_rows(bench, bench.attack("text: plain", spams, text_attacks(words_of(options.words))))
     return bench
 
 

@@ -367,24 +367,24 @@ def of_mail(changes: dict, html_only: tuple[str, ...] = ()) -> dict:
 def attacks(own: Ham, others: Ham | None, dictionary: list[str], best: list[str]) -> dict:
     """What senders do, by name."""
     of = {"own ham": own} | ({"others' ham": others} if others else {})
-    padding = {f"padded, {size} kB of {whose} {'ahead' if ahead else 'behind'}": padded(ham, size, ahead)
+    padding = {f"padded: {size} kB of {whose} {'ahead' if ahead else 'behind'}": padded(ham, size, ahead)
                for whose, ham in of.items() for size in (2, 10, 30) for ahead in (False, True)}
     notes = lambda message, rng: attach(message, part_of("text/plain", own.text(rng, 10_000), 'attachment; filename="notes.txt"'))
     return of_mail(padding | {
-        "attached, notes.txt of 10 kB": notes,
-        "attached, message of 10 kB": attached_message(own),
-        "attached, calendar of 10 kB": attached_calendar(own),
+        "attached: notes.txt of 10 kB": notes,
+        "attached: message of 10 kB": attached_message(own),
+        "attached: calendar of 10 kB": attached_calendar(own),
         "woven": woven(own),
-        "words, 200 best": with_words(best, len(best)),
-        "words, 1,000 of a dictionary": with_words(dictionary, min(1000, len(dictionary))),
-        **{f"hidden, {name}": hidden(own, way) for name, way in HIDDEN.items()},
-        "header, ten Received": received(own),
-        **{f"header, {name}": forged(own, name) for name in FIELDS if own.fields(random.Random(0), FIELDS[name])},
-        "header, all of these": everything(own),
-        **{f"letters, {name}": disguise(on_words(change)) for name, change in LETTERS.items()},
-        "letters, backwards": disguise(backwards),
-        "letters, bdo": in_bdo,
-    }, ("hidden", "letters, bdo"))
+        "words: 200 best": with_words(best, len(best)),
+        "words: 1000 of a dictionary": with_words(dictionary, min(1000, len(dictionary))),
+        **{f"hidden: {name}": hidden(own, way) for name, way in HIDDEN.items()},
+        "header: ten Received": received(own),
+        **{f"header: {name}": forged(own, name) for name in FIELDS if own.fields(random.Random(0), FIELDS[name])},
+        "header: all of these": everything(own),
+        **{f"letters: {name}": disguise(on_words(change)) for name, change in LETTERS.items()},
+        "letters: backwards": disguise(backwards),
+        "letters: bdo": in_bdo,
+    }, ("hidden", "letters: bdo"))
 
 
 def changes(spams: list[Path]) -> dict:
@@ -392,11 +392,11 @@ def changes(spams: list[Path]) -> dict:
     short = [spam for spam in (read(path.read_bytes()) for path in spams)
              if not any(map(is_html, leaves(spam))) and 200 < len(text_of(spam)) < 2000]
     return of_mail({
-        "harmless, signature": lambda message, _: show(message, SIGNATURE),
-        "harmless, disclaimer": lambda message, _: show(message, DISCLAIMER),
-        "harmless, quoted spam": quoted(short),
-        "harmless, spam reported inline": report(short, inline=True),
-        "harmless, spam reported attached": report(short, inline=False),
+        "harmless: signature": lambda message, _: show(message, SIGNATURE),
+        "harmless: disclaimer": lambda message, _: show(message, DISCLAIMER),
+        "harmless: quoted spam": quoted(short),
+        "harmless: spam reported inline": report(short, inline=True),
+        "harmless: spam reported attached": report(short, inline=False),
     })
 
 
@@ -405,4 +405,4 @@ def text_attacks(dictionary: list[str]) -> dict:
     changes = {name: on_words(LETTERS[name]) for name in ("dotted", "doubled", "accents")} | {"backwards": backwards}
     of = lambda change: lambda octets, _: change(octets.decode()).encode()
     words = lambda octets, rng: octets + " ".join(rng.sample(dictionary, min(200, len(dictionary)))).encode()
-    return {"text, 200 words of a dictionary": words, **{f"text, {name}": of(change) for name, change in changes.items()}}
+    return {"text: 200 words of a dictionary": words, **{f"text: {name}": of(change) for name, change in changes.items()}}
