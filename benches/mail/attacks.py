@@ -80,12 +80,12 @@ class Tamis:
         rows = [json.loads(line) for line in Command(command).said().output.splitlines()]
         return [Score(row["label"], row["log_odds"]) for row in sorted(rows, key=lambda row: row["path"])]
 
-    def best_ham(self, number: int) -> list[str]:
+    def weights_for_ham(self) -> dict[str, float]:
+        """Of the terms of the model, in nats."""
         lines = Command([self.program, "export", "-q", "-m", self.model, "--format", "tsv"]).said().output.splitlines()
-        weight = lines[0].split("\t").index("weight_ham")
-        rows = [line.split("\t") for line in lines[1:]]
-        words = [(float(row[weight]), row[0]) for row in rows if re.fullmatch("[a-z]{3,}", row[0]) and row[weight]]
-        return [word for _, word in sorted(words, reverse=True)[:number]]
+        column = lines[0].split("\t").index("weight_ham")
+        rows = (line.split("\t") for line in lines[1:])
+        return {row[0]: float(row[column]) for row in rows if row[column]}
 
 
 class Bogofilter:
@@ -225,7 +225,7 @@ def of_mail(options, work: Path) -> Bench:
     bench = learned(Tamis(options.tamis, work, "mail", options.model), folders, work, options)
     own = Ham(train["ham"])
     others = Ham(sorted((options.others / "ham").iterdir())) if options.others else None
-    sent = attacks(own, others, words_of(options.words), bench.filters[0].best_ham(200))
+    sent = attacks(own, others, words_of(options.words), bench.filters[0].weights_for_ham())
     print_rows(bench, bench.attack("plain", sample(test["spam"], options.spams), sent))
     if any(map(options.wanted, kinds := changes(test["spam"]))):
         print_rows(bench, bench.attack("harmless: plain", sample(test["ham"], 200), kinds))

@@ -292,18 +292,31 @@ def attached_calendar(ham: Ham):
     return attack
 
 
-def received(ham: Ham):
-    """Ten lines of ham below the last of its own."""
+def below(message: Message, lines: list[tuple[str, str]]) -> None:
+    """Adds Received fields below the last that is there."""
+    last = max((n for n, (name, _) in enumerate(message._headers) if name.lower() == "received"), default=-1)
+    message._headers[last + 1 : last + 1] = lines
 
+
+def received(ham: Ham):
     def attack(message: Message, rng: random.Random) -> None:
         lines: list[tuple[str, str]] = []
         while len(lines) < 10:
             lines += ham.fields(rng, ("received",))
-        fields = message._headers
-        last = max((n for n, (name, _) in enumerate(fields) if name.lower() == "received"), default=-1)
-        fields[last + 1 : last + 1] = lines[:10]
+        below(message, lines[:10])
 
     return attack
+
+
+def best_received(ham: Ham, weights: dict[str, float]):
+    """Those of different hosts whose names speak most for ham."""
+    lines: dict[frozenset, str] = {}
+    for message in ham.messages:
+        for line in message.get_all("Received", []):
+            hosts = frozenset(re.findall(r"[a-z][\w-]*(?:\.[\w-]+)+", line.lower()))
+            lines[frozenset(f"rcvd:{name}" for host in hosts for name in [host, host.partition(".")[2]])] = line
+    best = sorted(lines, key=lambda terms: (-sum(weights.get(term, 0) for term in terms), lines[terms]))
+    return lambda message, _: below(message, [("Received", lines[terms]) for terms in best[:10]])
 
 
 def forged(ham: Ham, *names: str):
@@ -364,8 +377,9 @@ def of_mail(changes: dict, html_only: tuple[str, ...] = ()) -> dict:
     return {name: of(name, change) for name, change in changes.items()}
 
 
-def attacks(own: Ham, others: Ham | None, dictionary: list[str], best: list[str]) -> dict:
-    """What senders do, by name."""
+def attacks(own: Ham, others: Ham | None, dictionary: list[str], weights: dict[str, float]) -> dict:
+    """What senders do, by name. `weights` are the nats for ham of the model's terms."""
+    best = sorted(filter(re.compile("[a-z]{3,}").fullmatch, weights), key=lambda word: (-weights[word], word))[:200]
     of = {"own ham": own} | ({"others' ham": others} if others else {})
     padding = {f"padded: {size} kB of {whose} {'ahead' if ahead else 'behind'}": padded(ham, size, ahead)
                for whose, ham in of.items() for size in (2, 10, 30) for ahead in (False, True)}
@@ -379,6 +393,7 @@ def attacks(own: Ham, others: Ham | None, dictionary: list[str], best: list[str]
         "words: 1000 of a dictionary": with_words(dictionary, min(1000, len(dictionary))),
         **{f"hidden: {name}": hidden(own, way) for name, way in HIDDEN.items()},
         "header: ten Received": received(own),
+        "header: ten best Received": best_received(own, weights),
         **{f"header: {name}": forged(own, name) for name in FIELDS if own.fields(random.Random(0), FIELDS[name])},
         "header: all of these": everything(own),
         **{f"letters: {name}": disguise(on_words(change)) for name, change in LETTERS.items()},
