@@ -227,6 +227,7 @@ class Ham:
         self.messages = [read(path.read_bytes()) for path in paths]
         texts = (re.sub(r"[^\x20-\x7e\n]", "", text_of(message)) for message in self.messages)
         self.texts = [text for text in texts if len(text) > 200]
+        self.having: dict[tuple[str, ...], list] = {}
 
     def text(self, rng: random.Random, size: int) -> str:
         text = ""
@@ -236,9 +237,10 @@ class Ham:
 
     def fields(self, rng: random.Random, starts: tuple[str, ...]) -> list[tuple[str, str]]:
         """Fields whose names begin so, of one message."""
-        of = lambda message: [field for field in message.items() if field[0].lower().startswith(starts)]
-        having = [message for message in self.messages if of(message)]
-        return of(rng.choice(having)) if having else []
+        if starts not in self.having:
+            found = ([field for field in message.items() if field[0].lower().startswith(starts)] for message in self.messages)
+            self.having[starts] = list(filter(None, found))
+        return rng.choice(self.having[starts] or [[]])
 
 
 def padded(ham: Ham, size: int, ahead: bool):
