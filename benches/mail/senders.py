@@ -49,6 +49,7 @@ LETTERS = {
 }
 # words, but not those of addresses
 WORD = re.compile(r"(\S*(?:://|@|www\.)\S*)|([A-Za-z]{3,})")
+LINE = re.compile(r"[^\n]*\S[^\n]*")
 MARKUP = re.compile(r"(?is)<!--.*?-->|<(script|style|title)\b.*?</\1\s*>|<[^>]*>")
 SIGNATURE = """
 
@@ -105,7 +106,7 @@ def rewrite(part: Message, change) -> None:
         strange = True
     if strange:
         octets = new.encode("utf-8", "replace")
-        part.set_param("charset", "utf-8")
+        part.set_param("charset", "utf-8", replace=True)
     how = str(part.get("Content-Transfer-Encoding", "")).strip().lower()
     if how == "base64":
         octets = email.base64mime.body_encode(octets).encode()
@@ -118,10 +119,6 @@ def rewrite(part: Message, change) -> None:
 
 def text_of(message: Message) -> str:
     return "\n".join(decode(part)[0] for part in leaves(message) if not is_html(part))
-
-
-def in_html(text: str) -> str:
-    return html.escape(text).replace("\n", "<br>\n")
 
 
 def add(message: Message, text: str, page: str, ahead: bool = False) -> None:
@@ -144,7 +141,8 @@ def add(message: Message, text: str, page: str, ahead: bool = False) -> None:
 
 
 def show(message: Message, text: str, ahead: bool = False) -> None:
-    add(message, text, f"<p>{in_html(text)}</p>", ahead)
+    lines = html.escape(text).replace("\n", "<br>\n")
+    add(message, text, f"<p>{lines}</p>", ahead)
 
 
 def attach(message: Message, *parts: Message) -> None:
@@ -184,7 +182,7 @@ def on_words(change):
 
 
 def backwards(text: str) -> str:
-    return re.sub(r"[^\n]*\S[^\n]*", lambda line: f"\u202e{line[0].rstrip()[::-1]}\u202c", text)
+    return LINE.sub(lambda line: f"\u202e{line[0].rstrip()[::-1]}\u202c", text)
 
 
 def between_tags(page: str, change) -> str:
@@ -197,27 +195,27 @@ def between_tags(page: str, change) -> str:
 
 
 def as_page(change):
-    """The change of a text for text of HTML."""
-    return lambda text: html.escape(change(html.unescape(text)), quote=False) if text.strip() else text
+    """The change of a text for text of HTML, in whose charset it stays."""
+    coded = lambda text: html.escape(text, quote=False).encode("ascii", "xmlcharrefreplace").decode()
+    return lambda text: coded(change(html.unescape(text))) if text.strip() else text
 
 
 def disguise(change):
     def attack(message: Message, _: random.Random) -> None:
         for part in leaves(message):
             rewrite(part, lambda old: between_tags(old, as_page(change)) if is_html(part) else change(old))
-        subject = str(make_header(decode_header(message.get("Subject", ""))))
-        new = change(subject)
-        del message["Subject"]
-        message["Subject"] = new if new.isascii() else Header(new, "utf-8").encode(maxlinelen=0)
+        if "Subject" in message:
+            subject = change(str(make_header(decode_header(message["Subject"]))))
+            message.replace_header("Subject", subject if subject.isascii() else Header(subject, "utf-8").encode(maxlinelen=0))
 
     return attack
 
 
 def in_bdo(message: Message, _: random.Random) -> None:
+    turned = as_page(lambda text: text[::-1])
+    in_page = lambda text: LINE.sub(lambda line: f"<bdo dir=rtl>{turned(line[0])}</bdo>", text)
     for part in filter(is_html, leaves(message)):
-        turn = as_page(lambda text: text[::-1])
-        line = lambda text: re.sub(r"[^\n]*\S[^\n]*", lambda line: f"<bdo dir=rtl>{turn(line[0])}</bdo>", text)
-        rewrite(part, lambda old: between_tags(old, line))
+        rewrite(part, lambda old: between_tags(old, in_page))
 
 
 class Ham:
@@ -268,7 +266,7 @@ def woven(ham: Ham):
         text = ham.text(rng, 100_000)
         lines = itertools.cycle(line for line in text.split("\n") if len(line) >= 60)
         in_page = lambda text: re.sub(r"\n+", lambda _: f"<br>\n{html.escape(next(lines))}<br>\n", text)
-        in_text = lambda text: re.sub(r"(?m)\S[^\n]*$", lambda line: f"{line[0]}\n{next(lines)}", text)
+        in_text = lambda text: LINE.sub(lambda line: f"{line[0]}\n{next(lines)}", text)
         for part in leaves(message):
             rewrite(part, lambda old: between_tags(old, in_page) if is_html(part) else in_text(old))
 
@@ -372,7 +370,7 @@ def of_mail(changes: dict, html_only: tuple[str, ...] = ()) -> dict:
             if name.startswith(html_only) and not any(map(is_html, leaves(message))):
                 return None
             change(message, rng)
-            return message.as_bytes(unixfrom=True)
+            return message.as_bytes(unixfrom=bool(message.get_unixfrom()))
 
         return attack
 
