@@ -106,7 +106,7 @@ def rewrite(part: Message, change) -> None:
         strange = True
     if strange:
         octets = new.encode("utf-8", "replace")
-        part.set_param("charset", "utf-8", replace=True)
+        part.set_param("charset", "utf-8", replace="Content-Type" in part)
     how = str(part.get("Content-Transfer-Encoding", "")).strip().lower()
     if how == "base64":
         octets = email.base64mime.body_encode(octets).encode()
