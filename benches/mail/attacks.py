@@ -29,6 +29,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -72,8 +73,8 @@ BOUNDS = [
     ("harmless: signature", "spam", 0, 1.5),
     ("harmless: disclaimer", "spam", 0, 1.5),
     ("harmless: quoted spam", "spam", 0, 4),
-    ("harmless: spam reported inline", "spam", 0, 15),
-    ("harmless: spam reported attached", "spam", 0, 22),
+    ("harmless: spam reported inline", "spam", 0, 20),
+    ("harmless: spam reported attached", "spam", 0, 30),
 ]
 
 
@@ -216,8 +217,8 @@ class Bench:
         for name in filter(self.wanted, attacks):
             changed = {file: attacks[name](octets, random.Random(f"{name} {file}")) for file, octets in documents.items()}
             yield self.measure(name, {file: octets for file, octets in changed.items() if octets is not None})
-        if any(name.startswith("hidden") for name in attacks if self.wanted(name)):
-            yield self.mean("all hidden", "hidden")
+        if sum(name.startswith("hidden") for name in self.rows) > 1:
+            yield self.mean("hidden in all ways", "hidden")
 
 
 def learned(tamis: Tamis, train: dict[str, Path], work: Path, options) -> Bench:
@@ -285,29 +286,27 @@ def exceeded(rows: dict) -> list[str]:
             if not least <= share <= most]
 
 
-def halves(options) -> None:
-    """Each corpus learned by half, with all defaults."""
-    totals = [0] * 5
-    losses: list[float] = []
+def half(tamis: Path, corpus: Path, work: Path) -> tuple[list[int], float]:
+    """Learns a half of a corpus and labels the other, with all defaults: the columns of the table, and the mean log loss."""
+    filter = Tamis(tamis, work, "mail")
+    filter.train({label: link(work / "train" / label, half_of_mail(corpus / label, True)) for label in LABELS})
+    verdicts, losses = [], []
+    for label, sign in zip(LABELS, (1, -1), strict=True):
+        scores = filter.score(link(work / "test" / label, half_of_mail(corpus / label, False)))
+        verdicts.append(Counter(score.verdict for score in scores))
+        losses += [math.log1p(math.exp(min(700, sign * score.log_odds))) for score in scores]
+    ham, spam = verdicts
+    return [ham.total(), spam.total(), ham["spam"], spam.total() - spam["spam"], ham["unsure"]], statistics.mean(losses)
 
-    def rows() -> Iterator[list]:
-        for corpus in options.halves:
-            with tempfile.TemporaryDirectory() as name:
-                work, counts, loss = Path(name), [0] * 5, []
-                tamis = Tamis(options.tamis, work, "mail")
-                tamis.train({label: link(work / "train" / label, half_of_mail(corpus / label, True)) for label in LABELS})
-                for is_spam, label in enumerate(LABELS):
-                    scores = tamis.score(link(work / "test" / label, half_of_mail(corpus / label, False)))
-                    verdicts = [score.verdict for score in scores]
-                    loss += [math.log1p(math.exp(min(700, score.log_odds * (1 - 2 * is_spam)))) for score in scores]
-                    lost = len(scores) - verdicts.count("spam") if is_spam else verdicts.count("spam")
-                    counts[is_spam :: 2] = [len(scores), lost, *([] if is_spam else [verdicts.count("unsure")])]
-            totals[:] = map(sum, zip(totals, counts))
-            losses.append(statistics.mean(loss))
-            yield [corpus.name, *counts, f"{losses[-1]:.4f}"]
-        yield ["all", *totals, f"{statistics.mean(losses):.4f}"]
 
-    table(["", "ham", "spam", "ham lost", "spam uncaught", "ham unsure", "log loss"], rows())
+def halves(options) -> Iterator[list]:
+    done = []
+    for corpus in options.halves:
+        with tempfile.TemporaryDirectory() as work:
+            done.append(half(options.tamis, corpus, Path(work)))
+        counts, loss = done[-1]
+        yield [corpus.name, *counts, f"{loss:.4f}"]
+    yield ["all", *map(sum, zip(*(counts for counts, _ in done), strict=True)), f"{statistics.mean(loss for _, loss in done):.4f}"]
 
 
 def main() -> int:
@@ -326,7 +325,7 @@ def main() -> int:
     options.spams = options.spams or (100 if options.short else 300)
     options.wanted = lambda name: name in {bound[0] for bound in BOUNDS} if options.short else name.startswith(options.only)
     if options.halves:
-        halves(options)
+        table(["", "ham", "spam", "ham lost", "spam uncaught", "ham unsure", "log loss"], halves(options))
         return 0
     with tempfile.TemporaryDirectory() as work:
         rows = of_mail(options, Path(work)).rows if options.corpus else {}

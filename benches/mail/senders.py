@@ -121,23 +121,22 @@ def text_of(message: Message) -> str:
     return "\n".join(decode(part)[0] for part in leaves(message) if not is_html(part))
 
 
+def edge(page: str, ahead: bool) -> int:
+    """Where what is shown of HTML begins or ends."""
+    for tag in ("<body[^>]*>", "</head>", "<html[^>]*>") if ahead else ("</body", "</html"):
+        if found := list(re.finditer(tag, page, re.IGNORECASE)):
+            return found[0].end() if ahead else found[-1].start()
+    return 0 if ahead else len(page)
+
+
 def add(message: Message, text: str, page: str, ahead: bool = False) -> None:
     """Adds to what is shown, in each of the alternatives: text to plain text, `page` to HTML."""
-
-    def change(old: str, kind: bool) -> str:
-        new = page if kind else text
-        if ahead:
-            starts = list(re.finditer(r"(?i)<body[^>]*>|</head>|<html[^>]*>", old)) if kind else []
-            at = max((start.end() for start in starts[:3]), default=0)
-        else:
-            ends = list(re.finditer(r"(?i)</body|</html", old)) if kind else []
-            at = ends[-2 if len(ends) > 1 and ends[-2].group() == "</body" else -1].start() if ends else len(old)
-        return f"{old[:at]}\n{new}\n{old[at:]}" if at else f"{new}\n\n{old}"
-
-    for kind in (False, True):
-        parts = [part for part in leaves(message) if is_html(part) == kind]
+    texts, pages = ([part for part in leaves(message) if is_html(part) == kind] for kind in (False, True))
+    in_text = lambda old: f"{text}\n\n{old}" if ahead else f"{old}\n{text}\n"
+    in_page = lambda old: f"{old[: edge(old, ahead)]}\n{page}\n{old[edge(old, ahead) :]}"
+    for parts, change in ((texts, in_text), (pages, in_page)):
         if parts:
-            rewrite(parts[0 if ahead else -1], lambda old: change(old, kind))
+            rewrite(parts[0 if ahead else -1], change)
 
 
 def show(message: Message, text: str, ahead: bool = False) -> None:
