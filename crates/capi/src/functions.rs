@@ -76,6 +76,9 @@ pub struct TamisExplanation {
     pub intercept: f64,
     /// Number of words that the model does not know.
     pub unknown: u64,
+    /// The part of the document that decides, or that makes the filter unsure, such as "attachment notes.txt"; null if it is
+    /// the whole.
+    pub part: *const c_char,
     /// Number of terms that follow.
     pub n_terms: usize,
     /// The terms, the strongest first.
@@ -423,12 +426,14 @@ fn owned(filter: &Filter, explanation: &Explanation) -> Box<OwnedExplanation> {
         .iter()
         .map(|term| TamisTerm { term: text(&term.term), contribution: term.contribution, count: term.count })
         .collect();
+    let part = explanation.part.as_deref().map_or(std::ptr::null(), text);
     let shown = TamisExplanation {
         score,
         label,
         against,
         intercept: explanation.intercept,
         unknown: explanation.unknown as u64,
+        part,
         n_terms: terms.len(),
         terms: terms.as_ptr(),
     };

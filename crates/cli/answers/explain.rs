@@ -9,7 +9,7 @@ use clap::Args;
 use serde_json::json;
 use tamis_program::{Stream, check_unchanged, counted, grouped, json_line, shown, shown_path};
 use tamis_report::explanation_page;
-use tamis_train::{Document, Explanation, Filter, Kind, Scratch, TermContribution};
+use tamis_train::{Document, Doubt, Explanation, Filter, Kind, Scratch, TermContribution};
 
 use crate::args::{ModelArgs, VectorArgs, VerdictArgs};
 use crate::formats::holds::TableShape;
@@ -193,6 +193,9 @@ fn print_table(out: &mut impl Write, filter: &Filter, explanation: &Explanation,
     }
     writeln!(out, "{intercept:>+9.3}  before any term")?;
     writeln!(out, "{:>9}  in all", nats(intercept + rest_of(terms)))?;
+    if let Some(because) = explanation.because() {
+        writeln!(out, "{}", shown(&because))?;
+    }
     if *unknown > 0 {
         writeln!(out, "{}  not known to the model", counted(*unknown as u64, "word"))?;
     }
@@ -231,6 +234,8 @@ fn print_json(
         "other_terms": explanation.terms.len() - most,
         "other_contribution": rest_of(&explanation.terms[most..]),
         "unknown": explanation.unknown,
+        "part": explanation.part,
+        "doubt": explanation.score.doubt.map(Doubt::name),
     });
     Ok(writeln!(out, "{}", json_line(object.to_string()))?)
 }

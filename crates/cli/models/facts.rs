@@ -113,7 +113,13 @@ fn print_scoring(out: &mut impl Write, filter: &Filter) -> Result<()> {
         }
         Scoring::Weighted(options) => {
             if let Some(chosen) = information.chosen {
-                print_chosen(out, &options, chosen, information.recipe, filter.spam().is_some_and(|_| filter.classes().len() == 2))?;
+                print_chosen(
+                    out,
+                    &options,
+                    chosen,
+                    information.recipe,
+                    filter.spam().is_some_and(|_| filter.classes().len() == 2),
+                )?;
             }
             print_decision(out, filter)?;
         }

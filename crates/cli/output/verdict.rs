@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::Result;
 use serde::Serialize;
 use tamis_program::{counted, noun, say, shown, shown_path};
-use tamis_train::{Classes, Filter, Kind, LabelScore, Score, Scratch};
+use tamis_train::{Classes, Doubt, Filter, Kind, LabelScore, Score, Scratch};
 
 use crate::output::path_text::to_text;
 
@@ -21,6 +21,9 @@ pub(crate) struct DocumentVerdict<'a> {
     /// Whether only a part of the message was read. The key is left out if all of it was read.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub(crate) truncated: bool,
+    /// Why a spam filter is unsure whatever the probability. The key is left out otherwise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) doubt: Option<&'static str>,
 }
 
 impl<'a> DocumentVerdict<'a> {
@@ -41,6 +44,7 @@ impl<'a> DocumentVerdict<'a> {
                 probability: OneOrMany::Many(labels.iter().map(|of| of.probability).collect()),
                 log_odds: OneOrMany::Many(labels.iter().map(|of| of.log_odds).collect()),
                 truncated,
+                doubt: None,
             };
         }
         DocumentVerdict {
@@ -49,6 +53,7 @@ impl<'a> DocumentVerdict<'a> {
             probability: OneOrMany::One(probability),
             log_odds: OneOrMany::One(log_odds),
             truncated,
+            doubt: score.doubt.map(Doubt::name),
         }
     }
 }

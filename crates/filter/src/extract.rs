@@ -4,3 +4,4 @@ pub mod counted;
 pub mod document;
 pub mod extraction;
 pub mod extractor;
+pub(crate) mod part_verdict;

@@ -6,6 +6,7 @@ pub mod explain;
 pub(crate) mod fallback;
 pub mod filter;
 pub mod live;
+pub(crate) mod parts;
 pub mod remembered;
 pub mod verdict;
 pub mod words;

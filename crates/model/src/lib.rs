@@ -108,8 +108,8 @@ pub use reals::{
     Moments, RowPrediction, Trust,
 };
 pub use validation::{
-    BLOCK, Block, Documents, Example, Label, NearDuplicates, Prediction, SmoothingChoice, Stretch, WeightedLoss,
-    assign_folds, is_worse, is_worse_by, windows,
+    BLOCK, Block, Documents, Example, Label, NearDuplicates, Prediction, SmoothingChoice, Stretch,
+    WeightedLoss, assign_folds, is_worse, is_worse_by, windows,
 };
 pub use vectors::{VectorDiscriminant, VectorStatistics};
 

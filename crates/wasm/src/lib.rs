@@ -138,6 +138,7 @@ impl Filter {
             ("intercept", explanation.intercept.into()),
             ("terms", terms.collect::<JsResult<Array>>()?.into()),
             ("unknown", count(explanation.unknown as u64)),
+            ("part", explanation.part.as_deref().into()),
         ])
     }
 }

@@ -57,6 +57,8 @@ export interface Explanation {
     terms: Term[];
     /** Number of occurrences of unknown terms; they add nothing. */
     unknown: number;
+    /** The part of the document that decides, or that makes the filter unsure; undefined if it is the whole. */
+    part?: string;
 }
 
 /** What a term adds to a score. */

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use tamis_report::{Page, explanation_page};
-use tamis_train::{Document, ExplainedWord, Filter, Scratch, TermContribution};
+use tamis_train::{Document, Doubt, ExplainedWord, Filter, Scratch, TermContribution};
 
 use crate::error::Result;
 use crate::model::report::Report;
@@ -30,6 +30,11 @@ use crate::model::{DocumentScore, ModelLabels};
 ///     The known terms, by decreasing absolute contribution.
 /// unknown : int
 ///     Number of occurrences of unknown terms; they add nothing.
+/// part : str or None
+///     The part of the document that decides, or that makes a spam filter unsure, such as ``lines 12 to 20``; None if it
+///     is the whole.
+/// doubt : str or None
+///     Why a spam filter is unsure whatever the probability: ``unread``, ``part`` or ``header``.
 ///
 /// Examples
 /// --------
@@ -95,6 +100,16 @@ impl Explanation {
     }
 
     #[getter]
+    fn part(&self) -> Option<&str> {
+        self.explanation.part.as_deref()
+    }
+
+    #[getter]
+    fn doubt(&self) -> Option<&str> {
+        self.explanation.score.doubt.map(Doubt::name)
+    }
+
+    #[getter]
     fn unknown(&self) -> usize {
         self.explanation.unknown
     }
@@ -115,6 +130,7 @@ impl Explanation {
             lines.push(format!("{rest_adds:>+9.3}  {} other terms", rest.len()));
         }
         lines.push(format!("{intercept:>+9.3}  before any term"));
+        lines.extend(self.explanation.because());
         lines.join("\n")
     }
 

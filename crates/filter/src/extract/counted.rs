@@ -7,10 +7,11 @@ use tamis_store::kind::Kind;
 use tamis_tokenizer::{TermCount, Vocabulary, VocabularyFull};
 
 use crate::extract::extraction::{Extraction, Identity};
+use crate::extract::part_verdict::PartVerdict;
 
 /// The counts of a mail or text that was scored: enough to score, explain, learn or forget it as if it were still
-/// there, and not the document. Its words stand in the order in which each occurred first. It has no
-/// [windows](crate::Recipe::windows).
+/// there, and not the document. Its words stand in the order in which each occurred first. What its parts said is kept as it
+/// was.
 ///
 /// ```
 /// use tamis_train::{Document, Kind, Scratch, TrainOptions, Trainer};
@@ -39,10 +40,17 @@ pub struct CountedDocument {
     limits_hit: LimitsHit,
     is_html: bool,
     dense: Vec<f32>,
+    /// What its parts said.
+    pub(crate) part: Option<PartVerdict>,
 }
 
 impl CountedDocument {
-    pub(crate) fn new(kind: Kind, counted: &Extraction, vocabulary: &Vocabulary) -> Self {
+    pub(crate) fn new(
+        kind: Kind,
+        counted: &Extraction,
+        vocabulary: &Vocabulary,
+        part: Option<PartVerdict>,
+    ) -> Self {
         let (mut text, words) = (String::new(), counted.words(vocabulary.document()));
         let mut place = |word: &TermCount| {
             text.push_str(vocabulary.term(word.id).unwrap_or_default());
@@ -56,6 +64,7 @@ impl CountedDocument {
             limits_hit: counted.limits_hit,
             is_html: counted.is_html,
             dense: counted.dense.clone(),
+            part,
         }
     }
 

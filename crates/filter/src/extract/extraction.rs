@@ -1,9 +1,13 @@
 //! The results of extracting a document besides its terms.
 
+use std::ops::Range;
+
 use tamis_mail::{LimitsHit, Scope};
 use tamis_model::Stretch;
 use tamis_store::file::documents::message;
 use tamis_tokenizer::{CountRow, CountVector, Occurrence, TermCount, TermId, Vocabulary, VocabularyFull};
+
+use crate::extract::part_verdict::PlaceInBody;
 
 /// The results of extracting a document besides its terms, which the vocabulary counts. Also holds buffers.
 #[derive(Default)]
@@ -50,6 +54,8 @@ pub(super) struct Places {
     /// The parts of the body: the end of each in `body`, and whether people see it.
     parts: Vec<BodyPart>,
     is_seen: bool,
+    /// The number of parts that have ended, with the empty ones.
+    ended: usize,
     /// Of the pieces of each word, and where the pieces of each word end.
     pieces: Vec<u32>,
     piece_ends: Vec<usize>,
@@ -57,6 +63,8 @@ pub(super) struct Places {
 
 struct BodyPart {
     end: usize,
+    /// Its number, counting empty ones.
+    number: usize,
     is_seen: bool,
 }
 
@@ -111,7 +119,7 @@ impl Extraction {
     /// body is cut into equal ones. None unless they are wanted.
     pub fn stretches(&self) -> impl Iterator<Item = Stretch<&[u32]>> {
         let mut start = 0;
-        self.places.parts.iter().flat_map(move |BodyPart { end, is_seen }| {
+        self.places.parts.iter().flat_map(move |BodyPart { end, is_seen, .. }| {
             let part = &self.places.body[std::mem::replace(&mut start, *end)..*end];
             let n = ((part.len() + STRETCH / 2) / STRETCH).max(1);
             (0..n).map(move |i| Stretch {
@@ -120,6 +128,25 @@ impl Extraction {
                 is_seen: *is_seen,
             })
         })
+    }
+
+    /// Where some stretches lie, which are of one part of the body.
+    pub(crate) fn place_of(&self, stretches: Range<usize>) -> Option<PlaceInBody> {
+        let (mut parts, mut start) = (self.places.parts.iter(), 0);
+        let lengths: Vec<_> =
+            self.stretches().map(|stretch| (stretch.terms.len(), stretch.ends_part)).collect();
+        for part in lengths.split_inclusive(|(_, ends_part)| *ends_part) {
+            let number = parts.next()?.number;
+            if stretches.end <= start + part.len() {
+                let before =
+                    |at: usize| part[..at - start].iter().map(|(length, _)| length).sum::<usize>() as f64;
+                let all = before(start + part.len());
+                let share = before(stretches.start.max(start)) / all..before(stretches.end) / all;
+                return Some(PlaceInBody { number, share });
+            }
+            start += part.len();
+        }
+        None
     }
 
     /// The places of the pieces of the word at a place.
@@ -233,6 +260,7 @@ impl Extraction {
         [columns, body, pieces].into_iter().for_each(Vec::clear);
         [group_ends, piece_ends].into_iter().for_each(Vec::clear);
         parts.clear();
+        self.places.ended = 0;
         self.full = None;
         (self.identity.body_hash, self.identity.date) = (0, None);
         self.identity.name.clear();
@@ -256,10 +284,11 @@ impl Extraction {
 
     /// Ends a part of the body, unless empty.
     pub(super) fn end_part(&mut self) {
-        let Places { body, parts, is_seen, .. } = &mut self.places;
+        let Places { body, parts, is_seen, ended, .. } = &mut self.places;
         if body.len() > parts.last().map_or(0, |part| part.end) {
-            parts.push(BodyPart { end: body.len(), is_seen: *is_seen });
+            parts.push(BodyPart { end: body.len(), number: *ended, is_seen: *is_seen });
         }
+        *ended += 1;
     }
 }
 

@@ -188,9 +188,7 @@ impl Extractor {
 
     fn add_piece(&self, piece: Piece<'_>, counted: &mut Extraction, vocabulary: &mut Vocabulary) {
         match piece {
-            Piece::Words { prefix, text, scope } => {
-                self.add_words(prefix, text, scope, counted, vocabulary)
-            }
+            Piece::Words { prefix, text, scope } => self.add_words(prefix, text, scope, counted, vocabulary),
             Piece::Terms(batch, scope) => {
                 // bogofilter's tokens of the body stand for its words
                 let in_group = self.recipe.bogofilter && counted.identity.wanted && scope == Scope::Part;

@@ -6,10 +6,13 @@ use tamis_store::error::{Reason, Result};
 
 use crate::extract::counted::CountedDocument;
 use crate::extract::document::Document;
+use crate::extract::part_verdict::PartVerdict;
 use crate::score::filter::Filter;
 use crate::score::verdict::{Doubt, Score, likeliest, sigmoid, verdict};
-use crate::scorers::parts::PartVerdict;
 use crate::scorers::scratch::{LabelScore, Scratch};
+
+/// The least that a part is taken to follow a correction by, so that none has to be too large.
+const LEAST_FOLLOW: f64 = 0.25;
 
 impl Filter {
     /// Scores a raw RFC 5322 message.
@@ -45,7 +48,7 @@ impl Filter {
     pub fn score(&self, document: Document<'_>, scratch: &mut Scratch) -> Result<Score> {
         let Scratch { counted, memo, .. } = &mut *scratch;
         let behind = self.fallback().map(|shared| &shared.identity);
-        let sign = self.spam().zip(self.scorer.positive()).map(|(spam, it)| if spam == it { 1.0 } else { -1.0 });
+        let sign = self.sign();
         counted.want_parts(sign.is_some());
         memo.prepare(&self.identity, behind, self.scorer.n_sums(), self.extractor.recipe().pieces.is_some());
         let extracted = self.extractor.count(document, counted, &mut memo.terms);
@@ -53,11 +56,14 @@ impl Filter {
         let summed = self.scorer.sum_weights(self.layers(), memo);
         extracted.and(summed)?;
         let known_terms = self.scorer.read_sums(self.layers(), scratch)?;
-        scratch.part = sign.and_then(|sign| {
-            let part = self.scorer.weigh_parts(scratch, sign)?;
-            scratch.posterior.iter_mut().for_each(|z| *z += sign * part.lift);
-            Some(part)
-        });
+        scratch.part = match document {
+            Document::Counted(of) => of.part.clone(),
+            _ => sign.and_then(|sign| self.scorer.weigh_parts(scratch, sign)),
+        };
+        if let (Some(part), Some(sign), [z]) = (&scratch.part, sign, &mut scratch.posterior[..]) {
+            *z += sign * part.lift;
+            scratch.lifted = *z;
+        }
         let score = match self.scorer.positive() {
             Some(positive) => self.decide(positive, known_terms, &mut scratch.posterior),
             None if self.scorer.has_many_labels() => self.choose_labels(known_terms, scratch),
@@ -74,18 +80,53 @@ impl Filter {
 
     /// Why the verdict of a spam filter is withheld.
     fn doubt(&self, score: &Score, scratch: &Scratch) -> Option<Doubt> {
-        let (spam, is_spam) = (self.spam()?, score.label == self.spam());
-        let is_worse = |part: &PartVerdict| part.worst > self.scorer.most_of_ham().unwrap_or(self.spam_threshold());
-        let says_ham = |part: &PartVerdict| {
-            let header = if self.scorer.positive() == Some(spam) { part.header } else { part.header.map(|z| -z) };
-            header.is_some_and(|z| self.judge(z).label == Some(1 - spam))
-        };
-        match &scratch.part {
-            _ if !is_spam && scratch.limits_hit().text => Some(Doubt::Unread),
-            Some(part) if !is_spam && is_worse(part) => Some(Doubt::Part),
-            Some(part) if is_spam && says_ham(part) => Some(Doubt::Header),
+        let is_spam = score.label == Some(self.spam()?);
+        let of_part = scratch.part.as_ref().map(|part| self.doubts_of(part));
+        let [of_ham, of_spam] = of_part.unwrap_or_default().map(|nats| nats > 0.0);
+        match is_spam {
+            false if scratch.limits_hit().text => Some(Doubt::Unread),
+            false if of_ham => Some(Doubt::Part),
+            true if of_spam => Some(Doubt::Header),
             _ => None,
         }
+    }
+
+    /// By how much the worst part of a document speaks against ham, and its header against spam, in nats; 0 if it does not.
+    fn doubts_of(&self, part: &PartVerdict) -> [f64; 2] {
+        let [lower, upper] = self.spam_thresholds();
+        let against_ham = part.worst - self.scorer.most_of_ham().unwrap_or(upper);
+        [against_ham, lower - part.header.unwrap_or(f64::INFINITY)].map(|nats| nats.max(0.0))
+    }
+
+    /// For the document that was scored last: what its parts add to the log-odds of the positive class that a correction
+    /// has to overcome to make it ham, and spam.
+    pub fn shifts(&self, scratch: &Scratch) -> Option<[f64; 2]> {
+        let (part, sign) = (scratch.part.as_ref()?, self.sign()?);
+        let ([lower, upper], [against_ham, against_spam]) = (self.spam_thresholds(), self.doubts_of(part));
+        let (z, whole) = (sign * scratch.lifted, sign * scratch.lifted - part.lift);
+        // what parts lack takes more of the whole, since they follow it by their share
+        let [of_part, of_header] =
+            part.follow.map(|follow| move |nats: f64| nats.max(0.0) / follow.max(LEAST_FOLLOW));
+        let is_lifted = part.lift > 0.0;
+        let lacks_ham = against_ham.max(if is_lifted { z - lower } else { 0.0 });
+        let lacks_spam = if is_lifted { of_part(upper - z).min(upper - whole) } else { upper - whole };
+        let to_ham = whole.max(lower + of_part(lacks_ham));
+        let to_spam = upper - lacks_spam.max(of_header(against_spam));
+        Some([sign * (to_ham - whole), sign * (to_spam - whole)])
+    }
+
+    /// The log-odds of spam up to which a document is ham, and above which it is spam, before the shift of the prior.
+    fn spam_thresholds(&self) -> [f64; 2] {
+        let decision = self.decision();
+        let [lower, upper] = [decision.lower, decision.upper].map(|threshold| threshold - decision.shift);
+        if self.sign() == Some(-1.0) { [-upper, -lower] } else { [lower, upper] }
+    }
+
+    /// 1 if spam is the positive class of two, -1 if it is the other.
+    fn sign(&self) -> Option<f64> {
+        self.spam()
+            .zip(self.scorer.positive())
+            .map(|(spam, positive)| if spam == positive { 1.0 } else { -1.0 })
     }
 
     /// Scores documents one after the other, and writes the posterior probability of every class to `probabilities`:
@@ -142,7 +183,8 @@ impl Filter {
     /// The counts of the mail or text that was scored last with `scratch`, for later. Call
     /// [`keep_counts`](Scratch::keep_counts) before it is scored: otherwise its words are empty.
     pub fn counted(&self, scratch: &Scratch) -> CountedDocument {
-        CountedDocument::new(self.extractor.recipe().kind, &scratch.counted, &scratch.memo.terms)
+        let Scratch { counted, memo, part, .. } = scratch;
+        CountedDocument::new(self.extractor.recipe().kind, counted, &memo.terms, part.clone())
     }
 
     /// The score of the verdict: that of the other class if the score refers to spam.

@@ -10,7 +10,7 @@ use tamis_tokenizer::{TermCount, TermId, is_piece};
 
 use crate::extract::document::Document;
 use crate::score::filter::Filter;
-use crate::score::verdict::Score;
+use crate::score::verdict::{Doubt, Score};
 use crate::scorers::scorer::{Contest, Explained, RealReason, Reasons};
 use crate::scorers::scratch::Scratch;
 
@@ -37,6 +37,9 @@ pub struct Explanation {
     pub pieces: Vec<TermContribution>,
     /// Occurrences of unknown terms; they contribute nothing.
     pub unknown: usize,
+    /// The part of the document that the terms are of, because it is worse than the whole, or that makes it unsure:
+    /// `lines 12 to 20`, `attachment notes.txt`; `None` if it is the whole.
+    pub part: Option<String>,
 }
 
 /// The contribution of a term to a score.
@@ -57,6 +60,16 @@ pub struct TermContribution {
 }
 
 impl Explanation {
+    /// In words, which part decides, and why a spam filter is unsure whatever the probability; `None` if neither holds.
+    pub fn because(&self) -> Option<String> {
+        let part = self.part.as_deref().unwrap_or("a part");
+        match self.score.doubt {
+            Some(Doubt::Part) => Some(format!("unsure, because of {part}")),
+            Some(doubt) => Some(format!("unsure, because {doubt}")),
+            None => self.part.as_ref().map(|part| format!("{part}: more for spam than the whole")),
+        }
+    }
+
     /// The known terms by decreasing absolute contribution, with words and pieces listed separately.
     pub fn apart(&self) -> Vec<TermContribution> {
         let without = |term: &TermContribution| TermContribution {
@@ -101,7 +114,8 @@ impl Filter {
     /// As [`Filter::score`].
     pub fn explain(&self, document: Document<'_>, scratch: &mut Scratch) -> Result<Explanation> {
         let score = self.score(document, scratch)?;
-        self.explain_score(score, score.scored_class, scratch)
+        let part = self.part_name(document, score.doubt, scratch);
+        Ok(Explanation { part, ..self.explain_score(score, score.scored_class, scratch)? })
     }
 
     /// Explains why a document has, or has not, the label `class`.
@@ -133,7 +147,8 @@ impl Filter {
             return Err(Error::option("class", format!("expected a number below {n}, got {class}")));
         }
         let score = self.score(document, scratch)?;
-        self.explain_score(score, class, scratch)
+        let part = self.part_name(document, score.doubt, scratch);
+        Ok(Explanation { part, ..self.explain_score(score, class, scratch)? })
     }
 
     /// Explains the score of the document that was scored last.
@@ -145,11 +160,12 @@ impl Filter {
             .filter(|other| *other != class && !self.has_many_labels())
             .max_by(|a, b| posterior[usize::from(*a)].total_cmp(&posterior[usize::from(*b)]).then(b.cmp(a)))
             .unwrap_or(class);
-        let part = scratch.deciding_row(self.layers());
+        let (part, lift) = scratch.deciding_row(self.layers());
         let of = Explained {
             layers: self.layers(),
             counted: &scratch.counted,
-            part: part.as_ref().zip(scratch.deciding().map(|part| part.price)),
+            part: part.as_ref(),
+            lift,
             contest: Contest { class, against: if self.has_many_labels() { ClassId::MAX } else { against } },
             decision: self.decision(),
         };
@@ -198,7 +214,7 @@ impl Filter {
             terms
         };
         let (terms, pieces) = (sorted(known, values), sorted(pieces, Vec::new()));
-        Ok(Explanation { score, class, against, intercept, terms, pieces, unknown })
+        Ok(Explanation { score, class, against, intercept, terms, pieces, unknown, part: None })
     }
 
     /// An entry for a word that the model does not know, although it knows pieces of it.

@@ -1,5 +1,7 @@
 //! From log-odds or joint log-likelihoods to a verdict.
 
+use std::fmt;
+
 use tamis_model::{ClassId, argmax, log_sum_exp, softmax};
 use tamis_store::config::decision::Decision;
 
@@ -34,6 +36,27 @@ pub enum Doubt {
     Part,
     /// The header alone says ham, although the whole says spam: people quote spam, and report it.
     Header,
+}
+
+impl Doubt {
+    /// `unread`, `part` or `header`: what JSON output says.
+    pub fn name(self) -> &'static str {
+        match self {
+            Doubt::Unread => "unread",
+            Doubt::Part => "part",
+            Doubt::Header => "header",
+        }
+    }
+}
+
+impl fmt::Display for Doubt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Doubt::Unread => "text may have been left unread",
+            Doubt::Part => "a part says more for spam than parts of ham do",
+            Doubt::Header => "the header alone says that it is no spam",
+        })
+    }
 }
 
 /// Returns the verdict by the log-odds between two classes, one of which may be spam.

@@ -1,36 +1,11 @@
 //! Parts of a document, each scored as a message of its own under the same header: stretches of the body, attachments,
 //! and what people see of it.
 
-use std::ops::Range;
-
 use tamis_model::{DocumentSums, PartScores, Readings, Stretch, WeightedLogOdds, windows};
 
 use crate::extract::extraction::Extraction;
+use crate::extract::part_verdict::{DecidingPart, PartVerdict};
 use crate::scorers::scratch::Memo;
-
-/// What parts of a document say, in log-odds of spam.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct PartVerdict {
-    /// The part that decides, because it is worse than the whole, if there is one.
-    pub(crate) deciding: Option<DecidingPart>,
-    /// By how much it is worse, in nats.
-    pub(crate) lift: f64,
-    /// The log-odds of the worst window; minus infinity without windows.
-    pub(crate) worst: f64,
-    /// Its stretches.
-    pub(crate) window: Range<usize>,
-    /// The log-odds of the header alone, if it is enough to judge by.
-    pub(crate) header: Option<f64>,
-}
-
-/// The part that decides about a document.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct DecidingPart {
-    /// Its stretches; `None` for all that people see.
-    pub(crate) stretches: Option<Range<usize>>,
-    /// What its log-odds are lowered by, in nats.
-    pub(crate) price: f64,
-}
 
 /// A header with as many known terms can be judged alone.
 const ENOUGH: usize = 20;
@@ -96,10 +71,15 @@ impl PartSums {
         let document = || (0..).zip(memo.document()).map(|(place, term)| (place, term.count));
         self.outside.begin(log_odds.n_sums());
         let marks = &self.marks;
-        memo.sum_places(document().filter(|(place, _)| marks[*place as usize][0] == 0), amount, &mut self.outside);
+        memo.sum_places(
+            document().filter(|(place, _)| marks[*place as usize][0] == 0),
+            amount,
+            &mut self.outside,
+        );
         self.part.clone_from(&self.outside);
         let header = sign * self.score(log_odds);
         let header = Some(header).filter(|_| self.readings.known_terms >= ENOUGH);
+        let mut follow = [1.0, self.outside.length_by(&memo.sums)];
         let (mut worst, mut window) = (f64::NEG_INFINITY, 0..0);
         for stretches in windows(&stretches) {
             self.part.clone_from(&self.outside);
@@ -115,11 +95,12 @@ impl PartSums {
             self.count(counted, places, u32::MAX);
             self.part.clone_from(&self.outside);
             memo.sum_places(self.counts.iter().copied(), amount, &mut self.part);
-            worst = sign * self.score(log_odds);
+            (worst, follow[0]) = (sign * self.score(log_odds), self.part.length_by(&memo.sums));
         }
         let mut scores = PartScores { windows: n_windows, highest: worst, seen: None };
         if stretches.iter().any(|stretch| !stretch.is_seen) {
-            let unseen = stretches.iter().filter(|stretch| !stretch.is_seen).flat_map(|stretch| stretch.terms);
+            let unseen =
+                stretches.iter().filter(|stretch| !stretch.is_seen).flat_map(|stretch| stretch.terms);
             self.count(counted, unseen, u32::MAX - 1);
             self.part.begin(log_odds.n_sums());
             let is_seen = |place: u32| self.marks[place as usize][0] != u32::MAX - 1;
@@ -132,6 +113,6 @@ impl PartSums {
             true => DecidingPart { stretches: Some(window.clone()), price },
             false => DecidingPart { stretches: None, price: 0.0 },
         };
-        PartVerdict { deciding: (lift > 0.0).then_some(deciding), lift, worst, window, header }
+        PartVerdict { sign, deciding: (lift > 0.0).then_some(deciding), lift, worst, window, header, follow }
     }
 }

@@ -9,7 +9,7 @@ use tamis_store::store::layers::Layers;
 use tamis_tokenizer::{CountRow, CountVector, TermId};
 
 use crate::extract::extraction::Extraction;
-use crate::scorers::parts::PartVerdict;
+use crate::extract::part_verdict::PartVerdict;
 use crate::scorers::scratch::{Memo, Scratch};
 
 /// The scoring derived from a model: a few numbers, whatever the size of the model.
@@ -58,8 +58,10 @@ pub(crate) struct Explained<'a> {
     pub layers: Layers<'a>,
     /// The document, with its rows.
     pub counted: &'a Extraction,
-    /// The row of the part that decides, if it is not the whole, and what its log-odds are lowered by.
-    pub(crate) part: Option<(&'a CountVector, f64)>,
+    /// The row of the part that decides, if it is not the whole.
+    pub(crate) part: Option<&'a CountVector>,
+    /// What is added to the log-odds of the row.
+    pub(crate) lift: f64,
     pub(crate) contest: Contest,
     pub decision: Decision,
 }

@@ -9,7 +9,8 @@ use tamis_store::store::layers::{DecodedTerm, Layers, SharedExtent, SharedTerms}
 use tamis_tokenizer::{CountVector, TermCount, TermId, Vocabulary};
 
 use crate::extract::extraction::Extraction;
-use crate::scorers::parts::{DecidingPart, PartSums, PartVerdict};
+use crate::extract::part_verdict::{DecidingPart, PartVerdict};
+use crate::scorers::parts::PartSums;
 
 /// Reusable buffers and a cache of term weights: after a few documents, scoring hardly allocates and looks up only new
 /// words. The cache holds the first 229,376 terms, or as many as fit in 32 MB of weights; about 60 MB in all. It starts
@@ -23,6 +24,8 @@ pub struct Scratch {
     pub(crate) parts: PartSums,
     /// What parts of the last document say, if they were weighed.
     pub(crate) part: Option<PartVerdict>,
+    /// The log-odds with what they add.
+    pub(crate) lifted: f64,
     pub(crate) posterior: Vec<f64>,
     pub(crate) labels: Vec<LabelScore>,
 }
@@ -116,21 +119,27 @@ impl Scratch {
         counted.rows(memo.document(), |place| memo.id(place, n_terms));
     }
 
-    /// The part that decides about the last document, if it is not the whole.
-    pub(crate) fn deciding(&self) -> Option<&DecidingPart> {
-        self.part.as_ref().and_then(|part| part.deciding.as_ref())
+    /// The row of the part that decides about the last document, if it is not the whole and its places are known; and what is
+    /// added to the log-odds of the row.
+    pub(crate) fn deciding_row(&self, layers: Layers<'_>) -> (Option<CountVector>, f64) {
+        let Some(part) = &self.part else { return (None, 0.0) };
+        match self.part_row(layers).zip(part.deciding.as_ref()) {
+            Some((row, deciding)) => (Some(row), -part.sign * deciding.price),
+            None => (None, part.sign * part.lift),
+        }
     }
 
-    /// The row of the part that decides about the last document, if it is not the whole.
-    pub(crate) fn deciding_row(&self, layers: Layers<'_>) -> Option<CountVector> {
+    fn part_row(&self, layers: Layers<'_>) -> Option<CountVector> {
         let Scratch { counted, memo, .. } = self;
         let id = |place: usize| memo.id(place, layers.n_terms());
         let mut is_left_out = vec![false; memo.document().len()];
         let mut leave_out = |places: &[u32]| {
-            let pieces = places.iter().flat_map(|place| std::iter::once(place).chain(counted.pieces_of(*place)));
+            let pieces =
+                places.iter().flat_map(|place| std::iter::once(place).chain(counted.pieces_of(*place)));
             pieces.for_each(|place| is_left_out[*place as usize] = true);
         };
-        let DecidingPart { stretches, .. } = self.deciding()?;
+        let DecidingPart { stretches, .. } = self.part.as_ref()?.deciding.as_ref()?;
+        counted.stretches().next()?;
         let (mut window, is_window) = (Vec::new(), stretches.is_some());
         for (at, stretch) in counted.stretches().enumerate() {
             if stretches.as_ref().is_some_and(|of| of.contains(&at)) {

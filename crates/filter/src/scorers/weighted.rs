@@ -8,8 +8,8 @@ use tamis_store::store::layers::{DecodedTerm, Layers};
 use tamis_tokenizer::{CountRow, CountVector, TermId};
 
 use crate::extract::extraction::Extraction;
+use crate::extract::part_verdict::PartVerdict;
 use crate::scorers::mixed::MixedScorer;
-use crate::scorers::parts::PartVerdict;
 use crate::scorers::scorer::{Contest, Explained, RealReason, Reasons, Scorer};
 use crate::scorers::scratch::{Memo, Scratch};
 
@@ -159,11 +159,11 @@ impl Scorer for WeightedScorer {
     }
 
     fn explain<'a>(&self, of: &Explained<'a>) -> Result<Reasons<'a>> {
-        let Explained { layers, counted, part, contest, decision } = *of;
-        let (row, price) = part.map_or((counted.whole(), 0.0), |(row, price)| (row.row(), price));
+        let Explained { layers, counted, part, lift, contest, decision } = *of;
+        let row = part.map_or(counted.whole(), CountVector::row);
         let [slope, mut offset] = match self.has_many_labels() {
             true => self.log_odds.line(usize::from(contest.class)),
-            false => [1.0, -price],
+            false => [1.0, lift],
         };
         let words = self.table.as_ref().map(|table| words_of(table, layers, row)).transpose()?;
         let words = words.as_ref().map_or(row, CountVector::row);

@@ -248,12 +248,19 @@ impl FitProblem<'_> {
 
     /// The parts of a document, whose row is `whole`.
     pub(crate) fn parts_of(&self, document: usize, whole: &CountVector) -> DocumentParts {
-        let stretches = match self.columns.is_one() && document % self.documents.len().div_ceil(MOST_IN_PARTS).max(1) == 0 {
+        let stretches = match self.columns.is_one()
+            && document % self.documents.len().div_ceil(MOST_IN_PARTS).max(1) == 0
+        {
             true => self.documents.stretches(document),
             false => Vec::new(),
         };
         let without = |is_in: &dyn Fn(&Stretch<CountVector>) -> bool| {
-            let ids: HashSet<TermId> = stretches.iter().filter(|of| is_in(of)).flat_map(|of| of.terms.row().ids()).copied().collect();
+            let ids: HashSet<TermId> = stretches
+                .iter()
+                .filter(|of| is_in(of))
+                .flat_map(|of| of.terms.row().ids())
+                .copied()
+                .collect();
             whole.row().iter().filter(|(id, _)| !ids.contains(id)).collect::<Vec<_>>()
         };
         let outside = without(&|_| true);

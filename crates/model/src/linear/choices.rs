@@ -130,8 +130,9 @@ impl Choices {
         let [q0, q1, q2, q3, q4] = stack;
         let numbers = [bayes[0], bayes[1], q0, q1, q2, q3, q4];
         let wrong = numbers.into_iter().find(|n| !(-MOST..=MOST).contains(n));
-        let negative =
-            [bayes[0], q0, q1, q2, q3, parts[0], parts[1], tau].into_iter().find(|n| !(0.0..=MOST).contains(n));
+        let negative = [bayes[0], q0, q1, q2, q3, parts[0], parts[1], tau]
+            .into_iter()
+            .find(|n| !(0.0..=MOST).contains(n));
         let strength = Some(strength).filter(|strength| !(1e-3..=1e6).contains(strength));
         let power = Some(idf_power).filter(|power| !(0.0..=MAX_POWER).contains(power));
         let most = most_of_ham.filter(|most| !most.is_finite());

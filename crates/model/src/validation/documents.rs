@@ -119,7 +119,11 @@ pub fn windows<T>(stretches: &[Stretch<T>]) -> impl Iterator<Item = Range<usize>
         true if at == 0 || stretches[at - 1].ends_part => Some(at..at + 1),
         true => None,
     };
-    let n = if stretches.len() > 2 || stretches.iter().filter(|of| of.ends_part).count() > 1 { stretches.len() } else { 0 };
+    let n = if stretches.len() > 2 || stretches.iter().filter(|of| of.ends_part).count() > 1 {
+        stretches.len()
+    } else {
+        0
+    };
     (0..n).filter_map(window)
 }
 

@@ -59,6 +59,7 @@ pub fn explanation_page(
         let words = counted(*unknown as u64, "word");
         facts.push(format!("{words} not known to the model."));
     }
+    facts.extend(explanation.because().map(|because| format!("{}.", Name(&because))));
     let figures = vec![Chart { beside: shaded(words, colours), ..chart }];
     Page { title: format!("Why: {}", Name(title)), facts, figures, ..Page::default() }
 }

@@ -49,7 +49,8 @@ pub(crate) fn refit(store: &Store) -> Result<Model> {
     let mut fitted = fit(fittable(scoring), &asked, default, from)?;
     if let (FittedScoring::Weighted { chosen, .. }, Some(before)) = (&mut fitted.scoring, scoring.chosen()) {
         // documents are remembered without their parts
-        (chosen.choices.parts, chosen.choices.most_of_ham) = (before.choices.parts, before.choices.most_of_ham);
+        (chosen.choices.parts, chosen.choices.most_of_ham) =
+            (before.choices.parts, before.choices.most_of_ham);
         chosen.refinements.clone_from(&before.refinements);
         chosen.unlabelled.clone_from(&before.unlabelled);
     }

@@ -165,6 +165,8 @@ struct CandidateDocument {
     /// Its terms have the ids of the model; new terms have the ids after them.
     document: StoredDocument,
     new_terms: Vec<(u64, String)>,
+    /// What parts of it add to its log-odds, to be made ham and spam; see [`Filter::shifts`].
+    shifts: Option<[f64; 2]>,
 }
 
 impl Learner {

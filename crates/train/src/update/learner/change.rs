@@ -55,14 +55,14 @@ impl Learner {
     /// Learns a document that is not yet known.
     fn add(
         &mut self,
-        CandidateDocument { mut document, new_terms }: CandidateDocument,
+        CandidateDocument { mut document, new_terms, shifts }: CandidateDocument,
         done: &mut Vec<LogEntry>,
     ) -> Result<()> {
         let mut features = 0;
         for id in document.vector.row().ids() {
             features += i32::from(self.filter.store().document_frequency(*id)? == 0);
         }
-        (document.coefficients, document.held_out) = self.correct_one(&document)?;
+        (document.coefficients, document.held_out) = self.correct_one(&document, shifts)?;
         // rounded as the model stores it
         document.held_out = document.held_out.map(|both| as_kept(both).map(f64::from));
         // what is counted alone leaves no trace of its order
@@ -70,7 +70,7 @@ impl Learner {
             let number = self.filter.store().changes().saturating_add(1);
             document.learned = u32::try_from(number).unwrap_or(u32::MAX);
         }
-        let change = match is_right(&self.filter, &document, self.counted.whole())? {
+        let change = match is_right(&self.filter, &document, self.counted.whole(), shifts)? {
             true => Change::Learned,
             false => Change::Corrected,
         };
@@ -78,7 +78,11 @@ impl Learner {
     }
 
     /// A document's part of the correction and, with two classes, its scores before it is learned.
-    fn correct_one(&self, document: &StoredDocument) -> Result<(Vec<Coefficient>, Option<HeldOut>)> {
+    fn correct_one(
+        &self,
+        document: &StoredDocument,
+        shifts: Option<[f64; 2]>,
+    ) -> Result<(Vec<Coefficient>, Option<HeldOut>)> {
         let FittedScoring::Weighted { options, .. } = &self.filter.store().header.scoring else {
             return Ok((Vec::new(), None));
         };
@@ -90,7 +94,8 @@ impl Learner {
             false => None,
         };
         let is_corrected = options.correction;
-        let coefficients = if is_corrected { self.correction(document, row, false)? } else { Vec::new() };
+        let coefficients =
+            if is_corrected { self.correction(document, row, shifts, false)? } else { Vec::new() };
         Ok((coefficients, held_out))
     }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
 use tamis_filter::score::filter::Filter;
-use tamis_model::{Coefficient, Example, Lesson, Readings};
+use tamis_model::{ClassId, Coefficient, Example, Lesson, Readings};
 use tamis_store::config::decision::Decision;
 use tamis_store::error::Result;
 use tamis_store::file::documents::{DocumentKey, StoredDocument};
@@ -29,6 +29,7 @@ impl Learner {
         &self,
         document: &StoredDocument,
         row: CountRow<'_>,
+        shifts: Option<[f64; 2]>,
         is_counted: bool,
     ) -> Result<Vec<Coefficient>> {
         let (layers, scorer) = (self.filter.layers(), self.filter.weighted());
@@ -43,7 +44,7 @@ impl Learner {
             before: &document.coefficients,
             is_counted,
             beside: [Vec::new(), scorer.vector_scores(layers, &document.dense)],
-            thresholds: &thresholds(&self.filter),
+            thresholds: &thresholds(&self.filter, class, shifts),
         };
         let (mut terms, totals) = (DecodedTerm::new(layers), layers.totals());
         scorer.log_odds.online_step(&mut terms, totals, layers.n_features(), options, &lesson)
@@ -58,8 +59,8 @@ impl Learner {
                 let document = document?;
                 if was_right(&shared, &document) && self.known(document.digest)?.is_empty() {
                     let seen = self.see_shared(shared.store(), &document)?;
-                    if !is_right(&self.filter, &document, self.counted.whole())?
-                        && is_right(&shared, &document, document.vector.row())?
+                    if !is_right(&self.filter, &document, self.counted.whole(), None)?
+                        && is_right(&shared, &document, document.vector.row(), None)?
                     {
                         self.exchange(Vec::new(), Some(seen), true)?;
                     }
@@ -72,7 +73,7 @@ impl Learner {
             let row = document.vector.row();
             if document.learned > 0 {
                 learned.push(document.key());
-            } else if was_right(&self.filter, &document) && !is_right(&self.filter, &document, row)? {
+            } else if was_right(&self.filter, &document) && !is_right(&self.filter, &document, row, None)? {
                 turned.push(document.key());
             }
         }
@@ -102,10 +103,10 @@ impl Learner {
     fn correct_known(&mut self, key: DocumentKey, corrected: &mut Corrected) -> Result<bool> {
         let Some(known) = self.filter.store().document(key)? else { return Ok(false) };
         let row = known.vector.row();
-        if row.is_empty() || is_right(&self.filter, &known, row)? {
+        if row.is_empty() || is_right(&self.filter, &known, row, None)? {
             return Ok(false);
         }
-        let coefficients = self.correction(&known, row, true)?;
+        let coefficients = self.correction(&known, row, None, true)?;
         if coefficients == known.coefficients {
             return Ok(false);
         }
@@ -137,12 +138,14 @@ impl Learner {
 }
 
 /// For each column of two labels or of many at once, the log-odds up to which a document does not have the label and those above
-/// which it does, in nats; none for labels that exclude one another.
-fn thresholds(filter: &Filter) -> Vec<[f64; 2]> {
+/// which it does, in nats, for a document of `class` whose parts add `shifts`; none for labels that exclude one another.
+fn thresholds(filter: &Filter, class: ClassId, shifts: Option<[f64; 2]>) -> Vec<[f64; 2]> {
     let Some(scorer) = filter.weighted() else { return Vec::new() };
     if scorer.is_of_two() {
         let Decision { shift, lower, upper } = filter.decision();
-        return vec![[lower, upper].map(|threshold| threshold - shift)];
+        let [of_ham, of_spam] = shifts.unwrap_or_default();
+        let of_parts = if filter.spam() == Some(class) { of_spam } else { of_ham };
+        return vec![[lower, upper].map(|threshold| threshold - shift - of_parts)];
     }
     let chosen = filter.store().header.scoring.chosen();
     chosen.map_or_else(Vec::new, |of| of.labels.iter().map(|label| [label.threshold; 2]).collect())
@@ -156,14 +159,19 @@ fn was_right(filter: &Filter, document: &StoredDocument) -> bool {
     !document.vector.row().is_empty() && coefficients.all(|of| of.fitted().abs() < half)
 }
 
-/// Whether the verdict on a document is the label that it was learned under.
-pub(super) fn is_right(filter: &Filter, document: &StoredDocument, row: CountRow<'_>) -> Result<bool> {
+/// Whether the verdict on a document is the label that it was learned under. `shifts` are what its parts add, if they are known.
+pub(super) fn is_right(
+    filter: &Filter,
+    document: &StoredDocument,
+    row: CountRow<'_>,
+    shifts: Option<[f64; 2]>,
+) -> Result<bool> {
     let Some(scorer) = filter.weighted() else { return Ok(true) };
     let (mut readings, mut z) = (Readings::default(), Vec::new());
     scorer.read(filter.layers(), row, &mut readings)?;
     readings.beside = [Vec::new(), scorer.vector_scores(filter.layers(), &document.dense)];
     scorer.log_odds.log_odds(&readings, &mut z);
-    let (columns, thresholds) = (scorer.log_odds.columns(), thresholds(filter));
+    let (columns, thresholds) = (scorer.log_odds.columns(), thresholds(filter, document.class, shifts));
     let is_own = |at: usize| columns.is_positive(document.class, at);
     if !columns.are_independent() {
         let best = |of_own: bool| {

@@ -14,14 +14,16 @@ use crate::update::record::Record;
 impl Learner {
     /// Reads a document as the model would store it, in `group`.
     pub(super) fn see(&mut self, group: Option<&str>, document: Document<'_>) -> Result<CandidateDocument> {
+        let shifts =
+            self.filter.score(document, &mut self.scratch).map(|_| self.filter.shifts(&self.scratch))?;
         let document = self.read(group, document)?;
         let Learner { filter, counted, vocabulary, .. } = self;
         let terms = vocabulary.document();
         let text = |place: usize| vocabulary.term(terms[place].id).unwrap_or_default().to_owned();
-        place(filter, counted, document, terms, text)
+        Ok(CandidateDocument { shifts, ..place(filter, counted, document, terms, text)? })
     }
 
-    /// The document of a record as the model would store it. The record holds no windows.
+    /// The document of a record as the model would store it. The record holds no parts.
     pub(super) fn see_record(&mut self, record: &Record) -> Result<CandidateDocument> {
         let Learner { filter, counted, .. } = self;
         counted.clear();
@@ -81,7 +83,7 @@ pub(super) fn place(
     counted.rows(terms, |place| ids.get(place).copied());
     document.vector = CountVector::from_pairs(counted.whole().iter()).unwrap_or_default();
     see_layers(filter, counted, terms)?;
-    Ok(CandidateDocument { document, new_terms })
+    Ok(CandidateDocument { document, new_terms, shifts: None })
 }
 
 /// If there is a shared model, rebuilds the rows of the document with the ids of both models, to score it.

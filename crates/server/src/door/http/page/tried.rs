@@ -66,6 +66,7 @@ fn why(filter: &Filter, explanation: &Explanation, limits_hit: LimitsHit) -> Mar
     html! {
         (bars(&terms, label(explanation.class), label(explanation.against)))
         @if explanation.terms.len() > MOST_TERMS { p.note { (explanation.terms.len() - MOST_TERMS) " weaker terms are not shown." } }
+        @if let Some(because) = explanation.because() { p { (because) "." } }
         p { "Before any term: " (nats(explanation.intercept)) " nats. Occurrences of words that the model does not know: " (explanation.unknown) "." }
         @if !limits_hit.is_empty() { p { "Not read in full. The limits that it reached: " (limits_hit) @if limits_hit.text { "; as text may be unread, it is not called ham" } "." } }
     }
