@@ -10,7 +10,7 @@ use crate::extract::extraction::{Extraction, Identity};
 
 /// The counts of a mail or text that was scored: enough to score, explain, learn or forget it as if it were still
 /// there, and not the document. Its words stand in the order in which each occurred first. It has no
-/// [windows](crate::Recipe::windows).
+/// parts: it is scored as a whole, also by a spam filter.
 ///
 /// ```
 /// use tamis_train::{Document, Kind, Scratch, TrainOptions, Trainer};
