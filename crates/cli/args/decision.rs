@@ -14,11 +14,11 @@ pub(crate) struct DecisionArgs {
     /// Expected share of spam, such as spam=0.1, if it differs from that of the training documents
     #[arg(long, value_name = "LABEL=SHARE")]
     pub(crate) prior: Option<LabelShare>,
-    /// Cost of one false positive, counted in missed spams: spam must have a probability above N/(N+1) [default: fp=19
+    /// Cost of one false positive, counted in missed spams: spam must have a probability above N/(N+1) [default: fp=49
     /// for a spam filter]
     #[arg(long, value_name = "fp=N")]
     pub(crate) cost: Option<Cost>,
-    /// Answer "unsure" below this probability [default: 0.95 for spam and 0.6 for ham in a spam filter, 0 for topics]
+    /// Answer "unsure" below this probability [default: 0.98 for spam and 0.6 for ham in a spam filter, 0 for topics]
     #[arg(long, value_name = "P", value_parser = probability, conflicts_with = "cost")]
     pub(crate) unsure: Option<f64>,
 }

@@ -43,8 +43,9 @@ pub struct Extraction {
 pub(super) struct Places {
     /// Whether the parts of mails and texts are wanted.
     pub(super) wants_parts: bool,
-    /// Whether the document is a row.
+    /// Whether the document is a row, and a mail.
     pub(super) is_row: bool,
+    pub(super) is_mail: bool,
     /// Of the terms of a row.
     pub(super) columns: Vec<u32>,
     /// End of each column's terms in `columns`.
@@ -68,8 +69,10 @@ struct BodyPart {
     is_seen: bool,
 }
 
-/// About as many terms of the body are scored by themselves, together with as many that follow: some 250 bytes of text.
-const STRETCH: usize = 40;
+/// About as many terms of the body are scored by themselves, together with as many that follow: some 250 bytes of a mail.
+/// Texts are often as short as half of that.
+const STRETCH_OF_MAIL: usize = 40;
+const STRETCH_OF_TEXT: usize = 20;
 
 /// What identifies a document.
 #[derive(Clone, PartialEq, Default)]
@@ -118,10 +121,11 @@ impl Extraction {
     /// The stretches of the body, of which each has the positions of its terms among those of the document. A part of the
     /// body is cut into equal ones. None unless they are wanted.
     pub fn stretches(&self) -> impl Iterator<Item = Stretch<&[u32]>> {
+        let stretch = if self.places.is_mail { STRETCH_OF_MAIL } else { STRETCH_OF_TEXT };
         let mut start = 0;
         self.places.parts.iter().flat_map(move |BodyPart { end, is_seen, .. }| {
             let part = &self.places.body[std::mem::replace(&mut start, *end)..*end];
-            let n = ((part.len() + STRETCH / 2) / STRETCH).max(1);
+            let n = ((part.len() + stretch / 2) / stretch).max(1);
             (0..n).map(move |i| Stretch {
                 terms: &part[part.len() * i / n..part.len() * (i + 1) / n],
                 ends_part: i + 1 == n,

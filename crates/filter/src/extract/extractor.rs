@@ -64,6 +64,7 @@ impl Extractor {
         vocabulary.begin_document();
         let recipe = &self.recipe;
         counted.places.is_row = recipe.kind == Kind::Table;
+        counted.places.is_mail = recipe.kind == Kind::Mail;
         counted.bytes_left = recipe.limits.bytes;
         counted.tokenizer_scratch.grow_by_at_most((document.n_bytes() / 2).max(LEAST_GROWTH));
         match (document, recipe.kind) {

@@ -40,7 +40,8 @@ impl Filter {
     }
 
     /// Scores any document. If the model has a [spam label](Self::spam), a document whose text may have been left
-    /// unread in part (see [`LimitsHit::text`](crate::LimitsHit::text)) is spam or unsure, whatever the thresholds.
+    /// unread in part (see [`LimitsHit::text`](crate::LimitsHit::text)) is spam or unsure, whatever the thresholds; other
+    /// verdicts may be withheld too, see [`Doubt`].
     ///
     /// # Errors
     /// If the document is not of the model's kind, a cell does not suit its column, or the model is damaged in a part

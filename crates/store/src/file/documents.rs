@@ -31,7 +31,7 @@ pub struct DocumentRecord {
     /// has no Message-ID. 0 if it has none of them.
     pub message: U64,
     /// Its held-out scores with two classes: log-odds of the counts, of the correction, of the columns that are not
-    /// text and of its dense vector. NaN if it has none.
+    /// text and of its dense vector, and what its parts add. NaN if it has none.
     pub held_out: [F32; 5],
     /// Its number among the documents learned one by one since the last fit; 0 if the fit included it, or nothing is
     /// fitted.

@@ -92,7 +92,7 @@ impl<'a> DriftReference<'a> {
     /// # Errors
     /// [`ErrorKind::Settings`](crate::ErrorKind::Settings) if scoring is not weighted, or documents have many labels;
     /// [`ErrorKind::TermsNotStored`](crate::ErrorKind::TermsNotStored) if the model does not remember the terms of its
-    /// documents, or scores windows; otherwise if the model is damaged.
+    /// documents; otherwise if the model is damaged.
     pub fn new(filter: &'a Filter) -> Result<Self> {
         let (store, header) = (filter.store(), &filter.store().header);
         if !matches!(header.scoring, FittedScoring::Weighted { .. }) {

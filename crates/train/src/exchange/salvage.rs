@@ -40,8 +40,8 @@ pub struct Salvage {
 ///
 /// # Errors
 /// [`ErrorKind::Io`](crate::ErrorKind::Io); that of the header if it is damaged, since all checksums depend on it;
-/// [`ErrorKind::TermsNotStored`](crate::ErrorKind::TermsNotStored) if the model remembers no terms of its documents,
-/// has windows, or is one of tables or of expectation maximization; as [`Learner::retrain`](crate::Learner::retrain) if
+/// [`ErrorKind::TermsNotStored`](crate::ErrorKind::TermsNotStored) if the model remembers no terms of its documents, or
+/// is one of tables or of expectation maximization; as [`Learner::retrain`](crate::Learner::retrain) if
 /// what is left cannot be fitted.
 pub fn salvage(path: impl AsRef<Path>) -> Result<Salvage> {
     let path = path.as_ref();

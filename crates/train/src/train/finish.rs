@@ -60,8 +60,8 @@ impl Trainer {
     ///
     /// # Errors
     /// If there are fewer than two labels, two labels look the same, or one is called `unsure`; if the scoring does not
-    /// suit the documents; if windows or decisions are asked for that only [`Scoring::Weighted`] supports; if documents
-    /// are needed that are elsewhere; or if the model is larger than its format allows.
+    /// suit the documents; if decisions are asked for that only [`Scoring::Weighted`] supports; if documents are needed
+    /// that are elsewhere; or if the model is larger than its format allows.
     pub fn finish(mut self) -> Result<Model> {
         let n_labels = self.add_single_labels()?;
         if n_labels < 2 {

@@ -374,8 +374,8 @@ impl Learner {
     /// Makes all choices again, fits everything to the documents that the model remembers, and rewrites the file.
     ///
     /// # Errors
-    /// [`ErrorKind::TermsNotStored`](crate::ErrorKind::TermsNotStored) if it remembers digests only, or scores windows;
-    /// and as [`commit`](Self::commit).
+    /// [`ErrorKind::TermsNotStored`](crate::ErrorKind::TermsNotStored) if it remembers digests only; and as
+    /// [`commit`](Self::commit).
     pub fn retrain(&mut self) -> Result<()> {
         self.replace(refit::refit(self.filter.store())?)
     }

@@ -59,8 +59,7 @@ impl Learner {
     /// each time it is read.
     ///
     /// If the record does not tell the text of a term that is new to the model, explanations and exports show `#` and
-    /// its fingerprint in hexadecimal. A record holds no [windows](crate::Recipe::windows): with them, the score kept
-    /// for calibration is that of the whole document.
+    /// its fingerprint in hexadecimal. The score kept for calibration is that of the whole document, without its parts.
     ///
     /// # Errors
     /// [`ErrorKind::Settings`](crate::ErrorKind::Settings) if the record is of another recipe,
