@@ -10,13 +10,8 @@ use crate::extract::extraction::{Extraction, Identity};
 use crate::extract::part_verdict::PartVerdict;
 
 /// The counts of a mail or text that was scored: enough to score, explain, learn or forget it as if it were still
-<<<<<<< HEAD
 /// there, and not the document. Its words stand in the order in which each occurred first. What its parts said is kept as it
 /// was.
-=======
-/// there, and not the document. Its words stand in the order in which each occurred first. It has no
-/// parts: it is scored as a whole, also by a spam filter.
->>>>>>> docs
 ///
 /// ```
 /// use tamis_train::{Document, Kind, Scratch, TrainOptions, Trainer};
