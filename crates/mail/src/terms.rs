@@ -6,12 +6,12 @@
 //! | `u:` `title:` | words of the body that nobody sees, of the title of an HTML page |
 //! | `from:` `reply-to:` `to:` `cc:` `sender:` `return-path:` | words; addresses (`from:a:`); domains (`from:d:`) |
 //! | `to:n:` | recipients |
-//! | `rcvd:` `rcvd:n:` `rcvdip:` `rcvdwith:` `helo:` | hosts, hops, addresses, protocols and greetings of the way |
+//! | `rcvd:` `rcvd:n:` `rcvdip:` `rcvdwith:` `helo:` | hosts, hops, addresses, protocols and greetings of the last two hops |
 //! | `mid:` | the Message-ID's shape, host, and whether it is well-formed |
 //! | `ct:` `ct0:`... `cs:` `cte:` `fext:` `parts:` `bnd:` `ctraw:` | the parts: type, charset, encoding, file |
 //! | `csize:` `chash:` | pictures in HTML (`data:` URIs): size and digest |
 //! | `url:` `mailto:` `mailtohost:` | where links lead |
-//! | `hn:` `hseq:` `hcase:` | names of header fields, which follows which, odd case |
+//! | `hn:` `hseq:` `hcase:` | names of header fields (not `X-` nor signatures), which follows which, odd case |
 //! | `date:` | time zone and shape of the date |
 //! | `cur:` `num:` `pun:` `caps:` `len:` `subj:` | amounts, numbers, `!!`, capitals, length, shape of the subject |
 //! | `letters:` | kinds of letters that stand for others |

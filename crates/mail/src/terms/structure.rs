@@ -1,5 +1,6 @@
 //! Terms of the structure: MIME parts, names and order of header fields, the form of the subject.
 use super::emitter::Emitter;
+use super::route::MOST_HOPS;
 use super::scan::cut;
 use crate::message::Message;
 use crate::message::parameters::MimeParameters;
@@ -18,9 +19,24 @@ pub(super) fn terms(message: &Message, out: &mut Emitter<'_>) {
     if let Some(value) = message.header("content-type") {
         content_type(value, out);
     }
-    let names = message.headers().map(|header| header.name);
+    let mut hops = 0;
+    let names = message.headers().map(|header| header.name).filter(|name| {
+        let is_hop = name.eq_ignore_ascii_case("received");
+        hops += usize::from(is_hop);
+        if is_hop { hops <= MOST_HOPS } else { !is_free(name) }
+    });
     header_names(names.take(MOST_NAMES), out);
 }
+
+/// Whether the name of a field is no evidence: any sender can copy the field from other mail, and it tells little of real
+/// mail that the rest does not.
+fn is_free(name: &str) -> bool {
+    let is_extension = name.get(..2).is_some_and(|start| start.eq_ignore_ascii_case("x-"));
+    is_extension || SIGNATURES.iter().any(|signature| name.eq_ignore_ascii_case(signature))
+}
+
+/// Fields that sign a message. Nobody checks them here, so they may be copied from another one.
+const SIGNATURES: [&str; 2] = ["dkim-signature", "domainkey-signature"];
 
 /// Emits terms of a part: type, charset, transfer encoding and file extension; of a `data:` URI also its size, in powers
 /// of two, and its digest.
@@ -196,6 +212,24 @@ mod tests {
                 "hcase:received",
                 "hcase:MIME-Version",
             ],
+        );
+    }
+
+    #[test]
+    fn names_that_any_sender_copies() {
+        let raw =
+            "Received: a\nRECEIVED: b\nreceived: c\nTo: d\nX-Mailer: e\nDKIM-Signature: f\nx-: g\nX: h\n";
+        assert_eq!(
+            terms(|out| super::terms(&message(raw), out))[5..],
+            [
+                "hn:received",
+                "hn:to",
+                "hn:x",
+                "hseq:received>received",
+                "hseq:received>to",
+                "hseq:to>x",
+                "hcase:RECEIVED"
+            ]
         );
     }
 

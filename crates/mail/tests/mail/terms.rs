@@ -91,6 +91,15 @@ const IGNORED: [&str; 5] = [
     "x-uidl: From: a@b.org http://c.org\n",
 ];
 
+/// Fields that any sender can put below those of the recipient's own servers.
+const FORGED: [&str; 5] = [
+    "Received: from ham.example.org (helo=ham) ([10.9.8.7])\n\tby lists.example.org with LMTP\n",
+    "received: (qmail 1 invoked by uid 2)\n",
+    "X-Mailer: Mutt 1.5\n",
+    "DKIM-Signature: v=1; d=example.org\n",
+    "DomainKey-Signature: a=rsa-sha1\n",
+];
+
 /// A message: lines of a header, then lines of a body.
 fn lines() -> impl Strategy<Value = (Vec<String>, String)> {
     const FIELDS: &str = "(From|To|Received|Message-Id|Subject|date|X-Other): ([a-zA-Z0-9@.<>!:=]|helo=|with |\n |\n\t|é){0,30}\n\
@@ -102,6 +111,20 @@ fn lines() -> impl Strategy<Value = (Vec<String>, String)> {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(1000))]
+    #[test]
+    fn what_any_sender_can_copy_is_no_evidence(
+        (header, body) in lines(),
+        forged in prop::collection::vec((any::<prop::sample::Index>(), prop::sample::select(&FORGED[..])), 0..20),
+    ) {
+        let trusted = ["a.org ([10.1.2.3]) by b.org with SMTP", "c.org by d.org"].map(|way| format!("Received: from {way}\n"));
+        let mut header = [&trusted[..], &header].concat();
+        let plain = read(&format!("{}\n{body}", header.concat()));
+        for (place, field) in forged {
+            header.insert(2 + place.index(header.len() - 1), field.to_owned());
+        }
+        prop_assert_eq!(read(&format!("{}\n{body}", header.concat())), plain);
+    }
+
     #[test]
     fn what_mailboxes_and_filters_change_is_no_evidence(
         (mut header, body) in lines(),
