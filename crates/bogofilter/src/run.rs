@@ -13,7 +13,7 @@ use tamis_mail::passthrough::Head;
 use tamis_program::{
     ERROR, LazyModel, Passthrough, commit, is_closed_pipe, shown_path, standard_output, told,
 };
-use tamis_train::{Document, Filter, Learner, Limits, Scratch};
+use tamis_train::{Document, Doubt, Filter, Learner, Limits, Scratch};
 
 use crate::answers::header::{Marks, head, line_end};
 use crate::answers::layout::{Bogosity, Facts, MailClass, line};
@@ -249,8 +249,8 @@ impl<'a> Invocation<'a> {
         let score = filter.score_mail(mail, &mut self.scratch)?;
         let is_unknown = score.known_terms == 0 || has_no_words(mail);
         let mut verdict = Bogosity::new(if is_unknown { robinson.robx } else { score.probability }, cutoffs);
-        if verdict.class == MailClass::Ham && self.scratch.limits_hit().text {
-            // the part that was not read may be spam
+        let (is_spam, doubts_spam) = (verdict.class == MailClass::Spam, score.doubt == Some(Doubt::Header));
+        if score.doubt.is_some() && is_spam == doubts_spam {
             verdict.class = MailClass::Unsure;
         }
         let mut lines = Vec::new();

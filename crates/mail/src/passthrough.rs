@@ -16,6 +16,7 @@ use std::ops::Range;
 ///     log_odds: 6.64,
 ///     spam: Some(SpamStatus { is_spam: true, score: 6.64, threshold: 2.2 }),
 ///     truncated: false,
+///     doubt: "",
 ///     reasons: "",
 ///     version: "0.1.0",
 /// };
@@ -46,6 +47,8 @@ pub struct Verdict<'a> {
     pub spam: Option<SpamStatus>,
     /// Whether only a part of the message was read. `X-Tamis` then says so.
     pub truncated: bool,
+    /// Why the filter is unsure whatever the probability; empty if that is not so. `X-Tamis` then says so.
+    pub doubt: &'a str,
     /// The strongest reasons, for `X-Tamis-Reasons`; the field is left out if this is empty.
     pub reasons: &'a str,
     /// The version of the program.
@@ -100,6 +103,7 @@ pub struct Head {
 ///     log_odds: -2.2,
 ///     spam: None,
 ///     truncated: false,
+///     doubt: "",
 ///     reasons: "",
 ///     version: "0.1.0",
 /// };
@@ -210,6 +214,7 @@ fn lines(fields: &[(&str, String)]) -> Vec<Vec<u8>> {
 ///     log_odds: -2.2,
 ///     spam: None,
 ///     truncated: false,
+///     doubt: "",
 ///     reasons: "soup -1.20, noon -0.70",
 ///     version: "0.1.0",
 /// };
@@ -230,9 +235,10 @@ pub fn fields(verdict: &Verdict<'_>) -> Vec<(&'static str, String)> {
         fields.push(("X-Spam-Level", level(score)));
     }
     let truncated = if verdict.truncated { "truncated; " } else { "" };
+    let doubt = if verdict.doubt.is_empty() { String::new() } else { format!("doubt={}; ", verdict.doubt) };
     let Verdict { probability, log_odds, reasons, .. } = *verdict;
     let tamis = format!(
-        "{label}; probability={probability:.4}; log-odds={log_odds:+.2}; {truncated}version={version}"
+        "{label}; probability={probability:.4}; log-odds={log_odds:+.2}; {truncated}{doubt}version={version}"
     );
     fields.push(("X-Tamis", tamis));
     if !reasons.is_empty() {

@@ -1,6 +1,7 @@
 //! The counts of a document, kept without the document.
 
 use std::fmt;
+use std::ops::Range;
 
 use tamis_mail::LimitsHit;
 use tamis_store::kind::Kind;
@@ -36,6 +37,8 @@ pub struct CountedDocument {
     text: String,
     /// The end of each word in `text`, and its occurrences.
     words: Vec<(u32, u32)>,
+    /// As [`Extraction::body_words`].
+    body_words: Vec<Range<usize>>,
     identity: Identity,
     limits_hit: LimitsHit,
     is_html: bool,
@@ -60,6 +63,7 @@ impl CountedDocument {
             kind,
             words: words.iter().map(&mut place).collect(),
             text,
+            body_words: counted.body_words.clone(),
             identity: counted.identity.clone(),
             limits_hit: counted.limits_hit,
             is_html: counted.is_html,
@@ -72,7 +76,8 @@ impl CountedDocument {
     pub fn n_bytes(&self) -> usize {
         let Identity { name, stable_fields, .. } = &self.identity;
         let texts = self.text.len() + name.len() + stable_fields.len();
-        size_of::<Self>() + size_of_val(&self.dense[..]) + texts + self.words.len() * size_of::<(u32, u32)>()
+        let lists = size_of_val(&self.dense[..]) + size_of_val(&self.body_words[..]);
+        size_of::<Self>() + lists + texts + self.words.len() * size_of::<(u32, u32)>()
     }
 
     /// The name of the document: a mail's Message-ID. Empty if it has none.
@@ -99,6 +104,7 @@ impl CountedDocument {
         counted.identity = Identity { wanted, ..self.identity.clone() };
         (counted.limits_hit, counted.is_html) = (self.limits_hit, self.is_html);
         counted.dense.clone_from(&self.dense);
+        counted.body_words.clone_from(&self.body_words);
         for (word, n) in self.words() {
             (0..n).try_for_each(|_| vocabulary.count(word).map(drop))?;
         }

@@ -20,6 +20,8 @@ pub struct Extraction {
     pub(super) full: Option<VocabularyFull>,
     /// The number of different words; their pieces come after them.
     pub(super) n_words: usize,
+    /// The places of the words of a mail's body among its terms; none if these are not single words.
+    pub(crate) body_words: Vec<Range<usize>>,
     /// With parts or columns: where terms occur.
     pub(super) places: Places,
     pub(super) identity: Identity,
@@ -264,6 +266,7 @@ impl Extraction {
         [columns, body, pieces].into_iter().for_each(Vec::clear);
         [group_ends, piece_ends].into_iter().for_each(Vec::clear);
         parts.clear();
+        self.body_words.clear();
         self.places.ended = 0;
         self.full = None;
         (self.identity.body_hash, self.identity.date) = (0, None);

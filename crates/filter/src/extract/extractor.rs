@@ -215,7 +215,8 @@ impl Extractor {
         counted: &mut Extraction,
         vocabulary: &mut Vocabulary,
     ) {
-        let Extraction { tokenizer_scratch, prefixed: (buffer, spans), identity, places, full, .. } = counted;
+        let Extraction { tokenizer_scratch, prefixed: (buffer, spans), identity, places, full, body_words, .. } =
+            counted;
         // a row has no body: equal rows form a group
         let in_group = identity.wanted && (prefix.is_empty() || self.recipe.kind == Kind::Table);
         let mut hash = identity.body_hash;
@@ -227,7 +228,11 @@ impl Extractor {
             places.add(scope, occurrences);
         };
         let as_they_are = prefix.is_empty() && !self.has_colons;
+        let is_body = prefix.is_empty()
+            && self.recipe.kind == Kind::Mail
+            && matches!(self.recipe.tokenizer.terms, Ngrams::Words { max: 1, .. });
         self.tokenizer.for_each_batch(text, tokenizer_scratch, |batch| {
+            let start = vocabulary.document().len();
             let mut counted = |occurrences: &[Occurrence]| counted(batch.are_signs(), occurrences);
             let outcome = if as_they_are {
                 vocabulary.count_batch(batch, &mut counted)
@@ -236,6 +241,10 @@ impl Extractor {
                 Batch::each(buffer, spans).try_for_each(|batch| vocabulary.count_batch(batch, &mut counted))
             };
             outcome.err().into_iter().for_each(|error| *full = Some(error));
+            if is_body && !batch.are_signs() {
+                // where the new words are: the same word elsewhere has a prefix
+                body_words.push(start..vocabulary.document().len());
+            }
         });
         identity.body_hash = hash;
     }

@@ -87,9 +87,21 @@ impl Filter {
         match is_spam {
             false if scratch.limits_hit().text => Some(Doubt::Unread),
             false if of_ham => Some(Doubt::Part),
+            false if score.label.is_some() && self.is_unfamiliar(scratch) => Some(Doubt::Unfamiliar),
             true if of_spam => Some(Doubt::Header),
             _ => None,
         }
+    }
+
+    /// Whether the model hardly knows the language of a mail: in one of which it has many documents, a good share of the
+    /// running words of a body are words that more than a handful of them have.
+    fn is_unfamiliar(&self, scratch: &Scratch) -> bool {
+        let documents: u64 = self.layers().totals().iter().map(|of_class| of_class.documents).sum();
+        // a model of fewer knows little of any language
+        let Some(beyond) = documents.checked_sub(50) else { return false };
+        let few = (beyond / 300).min(10) as u8;
+        let [words, common] = scratch.memo.occurrences(&scratch.counted.body_words, few);
+        words >= 20 && 5 * common < words
     }
 
     /// By how much the worst part of a document speaks against ham, and its header against spam, in nats; 0 if it does not.
@@ -280,6 +292,7 @@ impl Filter {
                 threshold: self.spam_threshold(),
             }),
             truncated: !scratch.limits_hit().is_empty(),
+            doubt: score.doubt.map_or("", Doubt::name),
             reasons: "",
             version: env!("CARGO_PKG_VERSION"),
         }
@@ -292,4 +305,63 @@ fn against_likeliest(class: ClassId, probabilities: &[f64]) -> Option<f64> {
     let others = probabilities.iter().enumerate().filter(|(other, _)| *other != usize::from(class));
     let other = others.map(|(_, p)| *p).fold(f64::MIN_POSITIVE, f64::max);
     (probabilities.len() > 2).then(|| (probabilities[usize::from(class)].max(f64::MIN_POSITIVE) / other).ln())
+}
+
+#[cfg(test)]
+mod tests {
+    use tamis_train::{Document as Taught, Kind, TrainOptions, Trainer};
+
+    use super::*;
+
+    const GERMAN: &str = "wir treffen uns morgen um zehn im kleinen Saal und reden noch einmal über den Plan für das \
+        nächste Jahr, bevor ihn alle anderen sehen";
+
+    fn mail(host: &str, body: &str) -> String {
+        format!(
+            "Received: from {host} by mx.example.org\nSubject: note\nFrom: a@{host}\nDate: Tue, 1 Oct 2024 10:00:00 +0000\n\n{body}\n"
+        )
+    }
+
+    /// A model of `n` mails of each label, and of a ham in German.
+    fn model(n: u32) -> Filter {
+        let mut trainer = Trainer::new(TrainOptions::new(Kind::Mail)).unwrap();
+        for i in 0..n {
+            let body = format!("we will meet at noon to talk about the plan for the next year, item {i}");
+            trainer.add("ham", Taught::Mail(mail("friends.example", &body).as_bytes())).unwrap();
+            let body = format!("buy cheap pills at our shop, the best offer of the year for you, number {i}");
+            trainer.add("spam", Taught::Mail(mail("shop.example", &body).as_bytes())).unwrap();
+        }
+        trainer.add("ham", Taught::Mail(mail("friends.example", GERMAN).as_bytes())).unwrap();
+        Filter::from_bytes(trainer.finish().unwrap().as_bytes().to_vec()).unwrap()
+    }
+
+    #[test]
+    fn a_language_that_few_documents_have_is_not_ham() {
+        let (filter, mut scratch) = (model(200), Scratch::default());
+        scratch.keep_counts(true);
+        let english = "we will talk about the next year at noon, and about the plan for it, to meet the year with a plan";
+        let mut score = |host, body: &str| {
+            let score = filter.score_mail(mail(host, body).as_bytes(), &mut scratch).unwrap();
+            let counted = filter.counted(&scratch);
+            assert_eq!(filter.score(Document::Counted(&counted), &mut scratch).unwrap(), score);
+            (filter.label_of(&score).to_owned(), score.doubt == Some(Doubt::Unfamiliar))
+        };
+        assert_eq!(score("friends.example", english), ("ham".to_owned(), false));
+        assert_eq!(score("friends.example", GERMAN), ("unsure".to_owned(), true));
+        // what is too short to tell, or quotes what is known
+        assert_eq!(score("friends.example", "bis morgen im Saal"), ("ham".to_owned(), false));
+        assert_eq!(score("friends.example", &format!("{GERMAN}\n{english}")), ("ham".to_owned(), false));
+        // what nobody has learned, from where spam comes
+        let finnish = "tapaamme huomenna kello kymmenen pienessä salissa ja puhumme vielä kerran ensi vuoden suunnitelmasta \
+            ennen kuin kaikki muut näkevät sen ja kysyvät meiltä siitä";
+        assert_eq!(score("friends.example", finnish), ("unsure".to_owned(), true));
+        assert_eq!(score("shop.example", finnish), ("spam".to_owned(), false));
+    }
+
+    #[test]
+    fn a_new_model_is_not_asked_for_languages() {
+        let (filter, mut scratch) = (model(20), Scratch::default());
+        let score = filter.score_mail(mail("friends.example", GERMAN).as_bytes(), &mut scratch).unwrap();
+        assert_eq!((filter.label_of(&score), score.doubt == Some(Doubt::Unfamiliar)), ("ham", false));
+    }
 }

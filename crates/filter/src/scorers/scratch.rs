@@ -1,5 +1,6 @@
 //! The buffers of a thread that scores, and its cache of term weights.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use tamis_mail::LimitsHit;
@@ -187,6 +188,8 @@ struct WeightCache {
     rounds: Vec<u32>,
     /// Their ids; `None` for an unknown term.
     ids: Vec<Option<TermId>>,
+    /// How many documents have each, up to 255.
+    documents: Vec<u8>,
     /// Their entries in the table.
     places: Vec<u32>,
     table: TermTable,
@@ -214,13 +217,15 @@ const PASSED: usize = 8;
 impl WeightCache {
     fn new(n_sums: usize) -> Self {
         let table = TermTable::new(n_sums);
-        WeightCache { round: 0, rounds: Vec::new(), ids: Vec::new(), places: Vec::new(), table }
+        let (ids, documents) = (Vec::new(), Vec::new());
+        WeightCache { round: 0, rounds: Vec::new(), ids, documents, places: Vec::new(), table }
     }
 
     /// Keeps the first terms, whose weights have this size.
     fn truncate(&mut self, terms: usize, bytes: usize) {
         self.rounds.truncate(terms);
         self.ids.truncate(terms);
+        self.documents.truncate(terms);
         self.places.truncate(terms);
         self.table.truncate(bytes);
     }
@@ -229,6 +234,7 @@ impl WeightCache {
     fn grow(&mut self, terms: usize) {
         self.rounds.resize(terms, self.round);
         self.ids.resize(terms, None);
+        self.documents.resize(terms, 0);
         self.places.resize(terms, TermTable::NOTHING);
     }
 
@@ -237,9 +243,10 @@ impl WeightCache {
     }
 
     /// Takes note of a term that was looked up, without weights so far.
-    fn insert(&mut self, number: usize, id: Option<TermId>) {
+    fn insert(&mut self, number: usize, id: Option<TermId>, documents: u64) {
         self.rounds[number] = self.round;
         self.ids[number] = id;
+        self.documents[number] = u8::try_from(documents).unwrap_or(u8::MAX);
         self.places[number] = TermTable::NOTHING;
     }
 }
@@ -360,7 +367,7 @@ impl Memo {
         for new in &*new {
             let number = new.id as usize;
             let id = term.look_up(number, new.fingerprint, shared)?;
-            weights.insert(number, id);
+            weights.insert(number, id, term.known().document_frequency());
             if id.is_none() {
                 continue;
             }
@@ -403,6 +410,17 @@ impl Memo {
     /// The terms of the current document.
     pub(crate) fn document(&self) -> &[TermCount] {
         self.terms.document()
+    }
+
+    /// The occurrences of the terms at these places of the document, and of those that more than `few` documents have.
+    pub(crate) fn occurrences(&self, places: &[Range<usize>], few: u8) -> [u64; 2] {
+        let mut sums = [0; 2];
+        for term in places.iter().filter_map(|places| self.document().get(places.clone())).flatten() {
+            let is_common = self.weights.documents[term.id as usize] > few;
+            sums[0] += u64::from(term.count);
+            sums[1] += u64::from(term.count) * u64::from(is_common);
+        }
+        sums
     }
 
     /// The id of the term at a position in the document. An unknown term gets an id past all known ones: it has no

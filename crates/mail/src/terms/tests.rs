@@ -103,6 +103,7 @@ fn check(once: &str, repeated: &str) {
         log_odds: 1.0,
         spam: None,
         truncated: false,
+        doubt: "",
         reasons: "",
         version: "1",
     };

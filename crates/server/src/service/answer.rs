@@ -18,6 +18,9 @@ pub struct Answer {
     pub log_odds: f64,
     /// Whether only a part of the document was read.
     pub truncated: bool,
+    /// Why the filter is unsure whatever the probability.
+    #[serde(skip_serializing_if = "str::is_empty")]
+    pub doubt: String,
     /// The probability of each label, in order of the labels; empty unless asked for.
     #[serde(skip_serializing_if = "Vec::is_empty", serialize_with = "by_label")]
     pub probabilities: Vec<(String, f64)>,
@@ -81,13 +84,14 @@ pub const REQUIRED: f64 = 5.0;
 
 impl Answer {
     pub(crate) fn new(verdict: &Verdict<'_>, reasons: Vec<TermReason>) -> Self {
-        let Verdict { label, unsure, probability, log_odds, spam, truncated, .. } = *verdict;
+        let Verdict { label, unsure, probability, log_odds, spam, truncated, doubt, .. } = *verdict;
         let text = |reason: &TermReason| format!("{} {:+.2}", one_line(&reason.term), reason.contribution);
         Answer {
             label: label.to_owned(),
             probability,
             log_odds,
             truncated,
+            doubt: doubt.to_owned(),
             probabilities: Vec::new(),
             reasons_text: reasons.iter().map(text).collect::<Vec<_>>().join(", "),
             reasons: Some(reasons).filter(|reasons| !reasons.is_empty()),
@@ -194,6 +198,7 @@ impl Answer {
             log_odds: self.log_odds,
             spam: self.spam,
             truncated: self.truncated,
+            doubt: &self.doubt,
             reasons: &self.reasons_text,
             version: env!("CARGO_PKG_VERSION"),
         }
@@ -231,6 +236,7 @@ mod tests {
                 log_odds: score,
                 spam: Some(SpamStatus { is_spam, score, threshold }),
                 truncated: false,
+                doubt: "",
                 reasons: "",
                 version: "",
             };

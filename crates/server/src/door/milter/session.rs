@@ -160,8 +160,9 @@ impl MilterSession {
         let milter = &settings.milter;
         let by_rule = answer.as_ref().ok().and_then(|answer| answer.actions);
         let actions = by_rule.unwrap_or(milter.actions());
-        // of reject, tempfail and quarantine, the first whose probability is reached
-        let spam = answer.as_ref().ok().filter(|answer| !answer.is_skipped()).map(Answer::spam_probability);
+        // of reject, tempfail and quarantine, the first whose probability is reached; nothing is lost that is in doubt
+        let is_judged = |answer: &&Answer| !answer.is_skipped() && answer.doubt.is_empty();
+        let spam = answer.as_ref().ok().filter(is_judged).map(Answer::spam_probability);
         let reaches = |limit: Option<f64>| limit.is_some_and(|limit| spam.is_some_and(|spam| spam >= limit));
         if reaches(actions.reject) {
             return replies.reject(&milter.reject_text);
