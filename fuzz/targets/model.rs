@@ -164,7 +164,7 @@ pub(super) fn crc32(seed: u32, bytes: &[u8]) -> u32 {
     !bytes.iter().fold(!seed, |crc, byte| (0..8).fold(crc ^ u32::from(*byte), |crc, _| step(crc)))
 }
 
-/// A small model of every scoring, one of mail with windows, and those that have learned since.
+/// A small model of every scoring, one of a spam filter of mail, and those that have learned since.
 fn models() -> Vec<Vec<u8>> {
     let text = |scoring| {
         let mut options = TrainOptions::new(Kind::Text);
@@ -177,11 +177,9 @@ fn models() -> Vec<Vec<u8>> {
     let mut counts_alone = WeightedOptions::default();
     counts_alone.correction = false;
     let counts = Scoring::Weighted(counts_alone);
-    let mut windows = TrainOptions::new(Kind::Mail);
-    windows.recipe.windows = Some(20);
     vec![
         text_model(text(weighted.clone()), 2),
-        text_model(windows, 2),
+        text_model(TrainOptions::new(Kind::Mail), 2),
         text_model(text(weighted.clone()), 3),
         text_model(text(counts), 3),
         text_model(text(bayes(Likelihood::Multinomial)), 2),

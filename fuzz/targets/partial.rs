@@ -43,16 +43,16 @@ fn partials() -> Vec<Vec<u8>> {
     remembered.keep = Some(Keep::Vectors);
     let mut bayes = text.clone();
     bayes.scoring = Some(Scoring::NaiveBayes(Scoring::parameters()));
-    let mut windows = TrainOptions::new(Kind::Mail);
-    windows.recipe.windows = Some(20);
     let mut table = TrainOptions::new(Kind::Table);
     let column = |(name, kind): (&str, _)| Column::new(name, kind);
     table.recipe.columns =
         [("miles", ColumnKind::Gaussian), ("sky", ColumnKind::Categorical)].map(column).into();
     // it is open which families of terms there are
     let open = TrainOptions::new(Kind::Text);
-    let all = [text, remembered, bayes, TrainOptions::new(Kind::Mail), windows, table, open];
-    all.into_iter().map(partial).collect()
+    let all = [text, remembered, bayes, TrainOptions::new(Kind::Mail), table, open];
+    let of_topics = all.into_iter().map(|options| partial(options, ["fruit", "metal"]));
+    // with the parts of documents
+    of_topics.chain([partial(TrainOptions::new(Kind::Mail), ["ham", "spam"])]).collect()
 }
 
 fn partial(options: TrainOptions) -> Vec<u8> {

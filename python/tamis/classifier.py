@@ -118,8 +118,6 @@ class TamisClassifier(Predictor):
         Of mail, use only the words of body and subject.
     ignore_header : list of str, optional
         Header fields of mail to ignore.
-    windows : int, optional
-        With two labels: also score every stretch of this many bytes by itself, and take the highest score.
     min_precision : float, optional
         With many labels a document: give a label only where this share of those it is given to have it, with 95 %
         confidence. By default, the threshold of a label is the one with the best F1 on held-out documents.
@@ -223,7 +221,6 @@ class TamisClassifier(Predictor):
         raw: bool = False,
         content_only: bool = False,
         ignore_header: Sequence[str] | None = None,
-        windows: int | None = None,
         min_precision: float | None = None,
         deduplicate: bool = False,
         seed: int | None = None,

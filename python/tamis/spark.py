@@ -67,7 +67,7 @@ def train(
         The option ``encoder`` names what makes them.
     fit : {"auto", "driver", "distributed"}, default "auto"
         Who fits: by default the driver up to ``driver_bytes`` of counts, else the executors. A line on standard error
-        says which. The executors fit weighted scoring without windows.
+        says which. The executors fit weighted scoring.
     driver_bytes : int, default 2**30
         The limit of "auto": bytes of all partitions' counts, 150 to 350 for a short text.
     sample : int, default 20,000

@@ -8,10 +8,11 @@
 //!            digest, hash of its body                       16 bytes, u64
 //!            class, how often it counts                     varints
 //!            date, in zigzag code plus one; 0 is none       varint
-//!            what lies in which window                      varint
+//!            what lies in which stretch                     varint
 //!            real values: their number, then each           varint; column as a varint, bits of an f64
 //!            the run of its terms                           as in the section `vectors` of a model
-//!            windows: their number, then each               varint; the run of its terms
+//!            stretches: their number, then each             varint; 1 if it ends its part, plus 2 if people see it, as a
+//!                                                           varint; the run of its terms
 //! texts      while it is open whether pairs are terms, in the order of their hashes: a run for each document, equal ones too, of
 //!            its label and group                            runs, empty if there is none
 //!            its text; or the byte 255, then its fields     UTF-8; runs of names and texts
