@@ -60,7 +60,7 @@ pub use update::learner::{LearnOptions, LearnOutcome, Learner};
 pub use tamis_filter::survive_lost_pages;
 #[doc(inline)]
 pub use tamis_filter::{
-    Attempts, ClassId, Classes, CountedDocument, Decision, DecisionOptions, Document, Error, ErrorKind,
+    Attempts, ClassId, Classes, CountedDocument, Decision, DecisionOptions, Document, Doubt, Error, ErrorKind,
     ExplainedWord, Explanation, FORMAT_VERSION, Filter, Information, Keep, Kind, KnownDocument, LabelScore,
     Limits, LimitsHit, LiveFilter, RECIPE_VERSION, Recipe, Result, Score, Scoring, Scratch, TermContribution,
     TermRow, TrainOptions, document_name, is_missing, join_labels, may_judge, options, positive_class,

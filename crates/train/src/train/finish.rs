@@ -188,7 +188,7 @@ mod tests {
             }
             trainer.into_partial().unwrap()
         };
-        let [soup, pears] = ["soup at noon ".repeat(10), "a pear a day ".repeat(10)];
+        let [soup, pears] = ["soup at noon ".repeat(10), "pears every day ".repeat(10)];
         // the stretches are equal, the windows are not
         let [one, other] = [&[&*soup, &*pears][..], &[&*format!("{soup}{pears}")]];
         assert!(model([one, &[], other]).as_bytes() == model([other, one, &[]]).as_bytes());
