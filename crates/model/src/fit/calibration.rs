@@ -372,9 +372,8 @@ mod tests {
         assert_eq!(priced(&of_both(100, [5.0, 5.0, 2.0], silent)).parts, default);
         // a gain that may be chance
         assert_eq!(priced(&of_both(2, padded, silent)).parts, default);
-        // in between: a price that the padded still exceed
-        let between = priced(&of_both(100, [-2.0, 9.0, -2.0], alike)).parts;
-        assert!(between[0] > 0.0 && between[0] < 4.0, "{between:?}");
+        // a price that the parts of spam exceed, and those of ham do not
+        assert_eq!(priced(&of_both(100, [-2.0, 9.0, -2.0], [-2.0, 2.0, -3.0])).parts, [2.0, 1.0]);
     }
 
     #[test]

@@ -69,7 +69,7 @@ fn recount(trainer: &mut Trainer) -> Result<()> {
     // a partial has one part
     let part = &mut trainer.parts[0];
     for document in &mut trainer.documents {
-        let mut read = |row: RowId, vocabulary: &mut Vocabulary| {
+        let read = |row: RowId, vocabulary: &mut Vocabulary| {
             let terms = part.rows.get(row).map_err(spill)?.into_iter();
             let id = |(id, count): (TermId, u32)| {
                 let text = part.vocabulary.term(id).unwrap_or_default();
