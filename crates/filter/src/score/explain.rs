@@ -11,6 +11,7 @@ use tamis_tokenizer::{TermCount, TermId, is_piece};
 use crate::extract::document::Document;
 use crate::score::filter::Filter;
 use crate::score::verdict::Score;
+use crate::scorers::parts::DecidingPart;
 use crate::scorers::scorer::{Contest, Explained, RealReason, Reasons};
 use crate::scorers::scratch::Scratch;
 
@@ -146,10 +147,12 @@ impl Filter {
             .max_by(|a, b| posterior[usize::from(*a)].total_cmp(&posterior[usize::from(*b)]).then(b.cmp(a)))
             .unwrap_or(class);
         let part = scratch.deciding_row(self.layers());
+        let is_mirrored = self.spam() != self.scorer.positive();
+        let price = |part: &DecidingPart| if is_mirrored { -part.price } else { part.price };
         let of = Explained {
             layers: self.layers(),
             counted: &scratch.counted,
-            part: part.as_ref().zip(scratch.deciding().map(|part| part.price)),
+            part: part.as_ref().zip(scratch.deciding().map(price)),
             contest: Contest { class, against: if self.has_many_labels() { ClassId::MAX } else { against } },
             decision: self.decision(),
         };

@@ -58,7 +58,7 @@ pub(crate) struct Explained<'a> {
     pub layers: Layers<'a>,
     /// The document, with its rows.
     pub counted: &'a Extraction,
-    /// The row of the part that decides, if it is not the whole, and what its log-odds are lowered by.
+    /// The row of the part that decides, if it is not the whole, and what the log-odds of the positive class are lowered by.
     pub(crate) part: Option<(&'a CountVector, f64)>,
     pub(crate) contest: Contest,
     pub decision: Decision,
