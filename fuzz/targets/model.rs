@@ -40,10 +40,14 @@ pub fn run(data: &[u8]) {
 
 /// Asks a file for everything: what it answers, if it does, are numbers. How much of it was read, if that is whole.
 fn ask(file: &[u8]) -> Option<usize> {
-    let Ok(filter) = Filter::from_bytes(file.to_vec()) else { return None };
+    let Ok(mut filter) = Filter::from_bytes(file.to_vec()) else { return None };
     let mut scratch = Scratch::default();
     let document = match filter.information().recipe.kind {
-        Kind::Mail => Document::Mail(b"Subject: tin\nFrom: a@b.org\nTo: c@d.org\n\nan apple\n"),
+        Kind::Mail => {
+            // a spam filter, whose mail has parts
+            let _ = filter.set_spam_label("metal");
+            Document::Mail(b"Subject: tin\nFrom: a@b.org\nContent-Type: text/html\n\nan apple<p hidden>iron</p>\n")
+        }
         Kind::Text => Document::Text("tin and an apple grow soft"),
         Kind::Table => Document::Fields(&ROW),
     };
