@@ -15,7 +15,6 @@ pub fn spamassassin(path: &Path, report: &mut Report) {
     let mails = Corpus::mail(path, [3_022, 3_024]);
     let default = || TrainOptions::new(Kind::Mail);
     let content_only = || options(Kind::Mail, |recipe| recipe.content_only = true);
-    let windows = options(Kind::Mail, |recipe| recipe.windows = Some(1500));
 
     let plain = evaluate(report, "SpamAssassin", &mails, default());
     evaluate(report, "SpamAssassin, correction off", &mails, counts_alone(Kind::Mail));
@@ -25,7 +24,6 @@ pub fn spamassassin(path: &Path, report: &mut Report) {
         let row = format!("SpamAssassin, in a milter: {n_received} Received less");
         report.row(&row, &answers(&plain, Kind::Mail, &seen), None);
     }
-    let windowed = evaluate(report, "SpamAssassin, windows", &mails, windows);
     for (row, options) in
         [("SpamAssassin, 10 folds", default()), ("SpamAssassin, 10 folds, content only", content_only())]
     {
@@ -38,9 +36,7 @@ pub fn spamassassin(path: &Path, report: &mut Report) {
 
     thresholds(report, &mails);
     disguises(report, &plain, &mails);
-    for (name, filter) in [("", &plain), (", windows", &windowed)] {
-        between_ham(report, name, filter, &mails);
-    }
+    between_ham(report, &plain, &mails);
 }
 
 /// A message before its own server wrote into its header: without Return-Path, Delivered-To and the first `n_received`
@@ -114,7 +110,7 @@ fn disguises(report: &mut Report, filter: &Filter, mails: &Corpus) {
 }
 
 /// The whole message between two stretches of ham, 5 kB each.
-fn between_ham(report: &mut Report, windows: &str, filter: &Filter, mails: &Corpus) {
+fn between_ham(report: &mut Report, filter: &Filter, mails: &Corpus) {
     for (whose, half) in [("train", &mails.train), ("test", &mails.test)] {
         let ham: Vec<_> =
             half.iter().filter(|mail| mail.label == "ham").map(|mail| mail.raw.clone()).collect();
@@ -123,7 +119,7 @@ fn between_ham(report: &mut Report, windows: &str, filter: &Filter, mails: &Corp
             let (before, after) = (other_text(&ham, 5000, &mut random), other_text(&ham, 5000, &mut random));
             surrounded(&mail.raw, &before, &after)
         });
-        let name = format!("SpamAssassin, between ham of the {whose} half{windows}: % missed");
+        let name = format!("SpamAssassin, between ham of the {whose} half: % missed");
         report.single(&name, 100.0 * missed as f64 / 937.0, 1);
     }
 }

@@ -65,7 +65,6 @@ fn options(choices: &mut Choices<'_>) -> TrainOptions {
     };
     let mut recipe = Recipe::new(kind);
     recipe.content_only = choices.flag();
-    recipe.windows = choices.of(&[None, None, Some(0), Some(1), Some(20), Some(1_500), Some(u32::MAX)]);
     if !standard {
         recipe.tokenizer = tokenizer::options(choices);
         let limit = choices.byte().into();
@@ -226,17 +225,16 @@ fn terms(text: &[u8], recipe: &Recipe) -> Vec<String> {
             terms.push(format!("{}{term}", if in_body { "body:" } else { prefix }));
         });
     };
-    let stretch = recipe.windows.map_or(usize::MAX, |window| window.div_ceil(2) as usize);
     if recipe.kind == Kind::Text {
         let text = String::from_utf8_lossy(text);
-        tamis_tokenizer::stretches(&text, stretch).for_each(|text| cut("", text, &mut terms));
+        cut("", &text, &mut terms);
         return terms;
     }
     let message = Message::parse_ignoring(text, &recipe.limits, &recipe.ignored_headers);
-    message.for_each_piece(recipe.content_only, stretch, |piece| match piece {
-        Piece::Words { prefix, text } => cut(prefix, text, &mut terms),
+    message.for_each_piece(recipe.content_only, |piece| match piece {
+        Piece::Words { prefix, text, .. } => cut(prefix, text, &mut terms),
         Piece::Terms(batch, _) => terms.extend(batch.iter().map(str::to_owned)),
-        Piece::EndOfStretch => (),
+        Piece::EndOfPart => (),
     });
     terms
 }

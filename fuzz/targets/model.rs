@@ -40,10 +40,14 @@ pub fn run(data: &[u8]) {
 
 /// Asks a file for everything: what it answers, if it does, are numbers. How much of it was read, if that is whole.
 fn ask(file: &[u8]) -> Option<usize> {
-    let Ok(filter) = Filter::from_bytes(file.to_vec()) else { return None };
+    let Ok(mut filter) = Filter::from_bytes(file.to_vec()) else { return None };
     let mut scratch = Scratch::default();
     let document = match filter.information().recipe.kind {
-        Kind::Mail => Document::Mail(b"Subject: tin\nFrom: a@b.org\nTo: c@d.org\n\nan apple\n"),
+        Kind::Mail => {
+            // a spam filter, whose mail has parts
+            let _ = filter.set_spam_label("metal");
+            Document::Mail(b"Subject: tin\nFrom: a@b.org\nContent-Type: text/html\n\nan apple<p hidden>iron</p>\n")
+        }
         Kind::Text => Document::Text("tin and an apple grow soft"),
         Kind::Table => Document::Fields(&ROW),
     };
@@ -164,7 +168,7 @@ pub(super) fn crc32(seed: u32, bytes: &[u8]) -> u32 {
     !bytes.iter().fold(!seed, |crc, byte| (0..8).fold(crc ^ u32::from(*byte), |crc, _| step(crc)))
 }
 
-/// A small model of every scoring, one of mail with windows, and those that have learned since.
+/// A small model of every scoring, one of a spam filter of mail, and those that have learned since.
 fn models() -> Vec<Vec<u8>> {
     let text = |scoring| {
         let mut options = TrainOptions::new(Kind::Text);
@@ -177,11 +181,9 @@ fn models() -> Vec<Vec<u8>> {
     let mut counts_alone = WeightedOptions::default();
     counts_alone.correction = false;
     let counts = Scoring::Weighted(counts_alone);
-    let mut windows = TrainOptions::new(Kind::Mail);
-    windows.recipe.windows = Some(20);
     vec![
         text_model(text(weighted.clone()), 2),
-        text_model(windows, 2),
+        text_model(TrainOptions::new(Kind::Mail), 2),
         text_model(text(weighted.clone()), 3),
         text_model(text(counts), 3),
         text_model(text(bayes(Likelihood::Multinomial)), 2),

@@ -43,22 +43,23 @@ fn partials() -> Vec<Vec<u8>> {
     remembered.keep = Some(Keep::Vectors);
     let mut bayes = text.clone();
     bayes.scoring = Some(Scoring::NaiveBayes(Scoring::parameters()));
-    let mut windows = TrainOptions::new(Kind::Mail);
-    windows.recipe.windows = Some(20);
     let mut table = TrainOptions::new(Kind::Table);
     let column = |(name, kind): (&str, _)| Column::new(name, kind);
     table.recipe.columns =
         [("miles", ColumnKind::Gaussian), ("sky", ColumnKind::Categorical)].map(column).into();
     // it is open which families of terms there are
     let open = TrainOptions::new(Kind::Text);
-    let all = [text, remembered, bayes, TrainOptions::new(Kind::Mail), windows, table, open];
-    all.into_iter().map(partial).collect()
+    let (mail, topics) = (TrainOptions::new(Kind::Mail), ["fruit", "metal"]);
+    let all = [(text, topics), (remembered, topics), (bayes, topics), (mail.clone(), topics)];
+    // a spam filter has the parts of documents
+    let more = [(mail, ["ham", "spam"]), (table, topics), (open, topics)];
+    all.into_iter().chain(more).map(|(options, labels)| partial(options, labels)).collect()
 }
 
-fn partial(options: TrainOptions) -> Vec<u8> {
+fn partial(options: TrainOptions, labels: [&str; 2]) -> Vec<u8> {
     let mut trainer = Trainer::new(options).expect("options in range");
-    for (label, text) in [("fruit", "apples and pears"), ("metal", "iron and tin"), ("metal", "iron and tin")]
-    {
+    let [fruit, metal] = labels;
+    for (label, text) in [(fruit, "apples and pears"), (metal, "iron and tin"), (metal, "iron and tin")] {
         let mail = format!("From: {label}@b.org\nSubject: {text}\n\n{text}\n");
         let row = [("miles", "7.5"), ("sky", text)];
         let document = match trainer.recipe().kind {

@@ -171,7 +171,7 @@ pub fn read(raw: &[u8]) {
     Author::read(raw, "a");
     annotate(raw, &super::mail::VERDICT, false);
     let message = Message::parse(raw, &Limits::default());
-    message.for_each_piece(false, 750, |_| ());
+    message.for_each_piece(false, |_| ());
 }
 
 /// A message: up to sixteen groups of up to eight fragments, each group repeated; the rest of the length is of the last one.

@@ -25,7 +25,7 @@ pub fn run(data: &[u8]) {
         "Date: ",
         "To: ",
     ] {
-        parse(&[name.as_bytes(), bytes].concat(), b"x").for_each_piece(false, usize::MAX, |_| ());
+        parse(&[name.as_bytes(), bytes].concat(), b"x").for_each_piece(false, |_| ());
     }
     // encoded
     let encode = |bytes: &[u8]| if quoted { escape('=', bytes) } else { base64(bytes) };

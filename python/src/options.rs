@@ -144,7 +144,6 @@ fn set_recipe(keywords: &Keywords<'_>, options: &mut TrainOptions) -> Result<()>
     recipe.content_only = keywords.flag("content_only")?;
     recipe.ignored_headers = keywords.take("ignore_header")?.unwrap_or_default();
     recipe.raw = keywords.flag("raw")?;
-    recipe.windows = keywords.take("windows")?;
     recipe.vectors = vector_space(keywords.take("vectors")?, keywords.take("encoder")?)?;
     let terms = &mut recipe.tokenizer;
     terms.word_rule = keywords.take("words")?.unwrap_or(terms.word_rule);

@@ -221,7 +221,6 @@ class TamisClassifier(Predictor):
         raw: bool = False,
         content_only: bool = False,
         ignore_header: Sequence[str] | None = None,
-        windows: int | None = None,
         min_precision: float | None = None,
         deduplicate: bool = False,
         seed: int | None = None,

@@ -280,7 +280,6 @@ def test_an_explanation_adds_up() -> None:
         ({"ngrams": (2, 1)}, "n-gram"),
         ({"ngrams": 1, "characters": 3}, "characters: expected none beside ngrams"),
         ({"min_chars": 0}, "min_chars"),
-        ({"windows": 5}, "windows: expected 100 bytes or more"),
         ({"deduplicate": True}, "deduplicate: expected mail"),
         ({"content_only": True}, "content_only: expected mail"),
     ],
@@ -349,12 +348,6 @@ def test_without_scikit_learn_it_says_what_to_install() -> None:
 def test_labels_that_a_model_cannot_have_are_errors(label: str) -> None:
     with pytest.raises(TamisError, match="^row 1: "):
         TamisClassifier().fit(["a", "b"], ["x", label])
-
-
-def test_windows_are_for_two_labels() -> None:
-    assert TamisClassifier(windows=200).fit(*TWO).predict(TWO[0]).shape == (305,)
-    with pytest.raises(TamisError, match="windows: expected mail or text of two labels"):
-        TamisClassifier(windows=200).fit(*MANY)
 
 
 def test_ctrl_c_stops_training(request: pytest.FixtureRequest) -> None:

@@ -246,7 +246,6 @@ def test_wrong_labels_are_errors(labels: Any, message: str) -> None:
         ({"min_precision": 2}, "min_precision: expected a share between 0 and 1, got 2"),
         ({"min_precision": "high"}, "min_precision: expected a number, got 'high'"),
         ({"likelihood": "multinomial"}, "labels: expected weighted scoring for many labels"),
-        ({"windows": 200}, "windows: expected"),
     ],
 )
 def test_wrong_options_are_errors(options: dict[str, Any], message: str) -> None:

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use tamis_testing::public_corpus;
-use tamis_train::{Document, Filter, Kind, Scratch, TrainOptions, Trainer};
+use tamis_train::{Document, Doubt, Filter, Kind, Scratch, TrainOptions, Trainer};
 
 use crate::mail::attacks::{DISGUISES, Disguise, Random, disguised, other_text, surrounded};
 use crate::support::{World, root, stdout, verdict_fields};
@@ -115,6 +115,59 @@ fn html_of(raw: &[u8]) -> Option<(String, String)> {
     Some((fields.map(|field| format!("{}: {}\n", field.name, field.value)).collect(), html))
 }
 
+/// A filter of every other message of the example corpus, and ham and spam of the rest.
+fn filter_of_examples() -> (Filter, Messages, Messages) {
+    let halves = |label| {
+        let (train, test): (Vec<_>, Vec<_>) =
+            messages(label).into_iter().enumerate().partition(|(i, _)| i % 2 == 0);
+        [train, test].map(|half| half.into_iter().map(|(_, raw)| raw).collect::<Messages>())
+    };
+    let ([ham, test_ham], [spam, test_spam]) = (halves("ham"), halves("spam"));
+    let filter = train(&ham, &spam, TrainOptions::new(Kind::Mail)).finish().unwrap().into_filter().unwrap();
+    (filter, test_ham, test_spam)
+}
+
+#[test]
+fn spam_does_not_become_ham_by_what_is_added() {
+    let (filter, ham, spam) = filter_of_examples();
+    let (mut scratch, mut random) = (Scratch::default(), Random(1));
+    let mut is_ham = |raw: &[u8]| {
+        let score = filter.score_mail(raw, &mut scratch).unwrap();
+        filter.label_of(&score) == "ham"
+    };
+    let plain = spam.iter().filter(|raw| is_ham(raw)).count();
+    for ahead in [false, true] {
+        let mut padded = |raw: &Vec<u8>| {
+            let text = other_text(&ham, 10_000, &mut random);
+            if ahead { surrounded(raw, &text, "") } else { surrounded(raw, "", &text) }
+        };
+        let padded = spam.iter().filter(|raw| is_ham(&padded(raw))).count();
+        println!("of {} spams ham: {plain}, padded {padded}", spam.len());
+        assert!(padded <= plain + spam.len() / 10, "{padded} of {}, without the text {plain}", spam.len());
+    }
+}
+
+#[test]
+fn a_friend_who_quotes_spam_sends_none() {
+    let (filter, ham, spam) = filter_of_examples();
+    let (mut scratch, mut n_doubts) = (Scratch::default(), 0);
+    for (i, raw) in ham.iter().enumerate() {
+        let message = tamis_mail::Message::parse(raw, &Default::default());
+        let of_body = |name: &str| name.to_ascii_lowercase().starts_with("content-");
+        let fields = message.headers().filter(|field| !of_body(field.name));
+        let header: String = fields.map(|field| format!("{}: {}\n", field.name, field.value)).collect();
+        let spam = tamis_mail::Message::parse(&spam[i % spam.len()], &Default::default()).body();
+        let quoted: String = spam.lines().map(|line| format!("> {line}\n")).collect();
+        let mail =
+            format!("{header}Content-Type: text/plain; charset=utf-8\n\nis this one real?\n\n{quoted}");
+        let score = filter.score_mail(mail.as_bytes(), &mut scratch).unwrap();
+        n_doubts += usize::from(score.doubt == Some(Doubt::Header));
+        assert_ne!(filter.label_of(&score), "spam", "{mail}");
+    }
+    println!("{n_doubts} of {} in doubt by their headers", ham.len());
+    assert!(n_doubts > 0);
+}
+
 type Messages = Vec<Vec<u8>>;
 
 /// Messages to learn and messages to test with.
@@ -193,9 +246,8 @@ mod slow {
 
     #[test]
     #[ignore = "slow: 3 s"]
-    fn windows_see_spam_between_ham() {
-        let mut options = TrainOptions::new(Kind::Mail);
-        options.recipe.windows = Some(1500);
+    fn spam_is_seen_between_ham() {
+        let options = TrainOptions::new(Kind::Mail);
         let Some((filter, test_ham, test_spam)) = filter_and_mail(options) else { return };
         let mut random = Random(1);
         let changed: Vec<_> = test_spam

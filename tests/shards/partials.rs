@@ -65,7 +65,6 @@ fn partials_of_one_label_each_become_the_model_of_all() {
     let mail = mail();
     let each: Vec<_> = mail.chunks(1).collect();
     check(&[], &each);
-    check(&["--windows=300"], &each);
     // the costs of mistakes are settled when all is there
     check(&["--cost", "fp=9"], &each);
 }

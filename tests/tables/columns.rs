@@ -463,7 +463,6 @@ fn what_is_not_for_tables_is_refused() {
         (&["--documents"], "--documents"),
         (&["--max-fpr", "1%"], "--max-fpr"),
         (&["--prior", "walk=0.1"], "--prior"),
-        (&["--windows"], "--windows"),
         (&["--content-only"], "expected mail, got table"),
         (&["--column", "notes=skip", "--stem", "english"], "expected a column of text"),
         (

@@ -70,10 +70,6 @@ fn options_that_do_not_go_together_are_refused() {
             &["--unlabelled", &train, "--lambda", "1", "--idf-power", "1"],
             "--idf-power: expected none for unlabelled",
         ),
-        (&["--unlabelled", &train, "--windows"], "--windows"),
-        (&["--windows=0"], "--windows"),
-        (&["--windows"], "--windows: expected mail or text of two labels"),
-        (&["--likelihood", "multinomial", "--windows"], "--windows"),
         (&["--likelihood", "bernoulli", "--occurrences"], "--occurrences"),
         (&["--likelihood", "bernoulli", "--correction", "off"], "--correction"),
         (&["--content-only"], "expected mail, got text"),
@@ -90,8 +86,7 @@ fn evaluating_refuses_what_it_would_pass_over() {
     let world = World::new();
     let train = topics("train");
     for (options, said) in [
-        (&["--folds", "3", "--windows"][..], "--windows"),
-        (&["--folds", "3", "--content-only"], "expected mail, got text"),
+        (&["--folds", "3", "--content-only"][..], "expected mail, got text"),
         (&["--online", "--order", "date"], "--order date: expected mail, got text"),
     ] {
         let error = world.fail(&[&["evaluate", &train][..], options].concat());

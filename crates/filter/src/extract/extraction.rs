@@ -165,9 +165,9 @@ impl Extraction {
 
     /// A hash of the cuts between stretches: equal words can be cut at different places.
     pub fn cuts(&self, terms: &[TermCount]) -> u64 {
-        self.stretches().fold(0, |hash, Stretch { terms: places, is_seen, .. }| {
+        self.stretches().fold(0, |hash, Stretch { terms: places, ends_part, is_seen }| {
             let sum = |sum: u64, place: &u32| sum.wrapping_add(terms[*place as usize].fingerprint);
-            chain(hash, places.iter().fold(u64::from(is_seen), sum))
+            chain(hash, places.iter().fold(u64::from(ends_part) + 2 * u64::from(is_seen), sum))
         })
     }
 

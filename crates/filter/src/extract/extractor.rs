@@ -330,9 +330,7 @@ const LEAST_GROWTH: usize = 256 << 10;
 mod tests {
     use super::*;
     use tamis_store::error::Error;
-    use tamis_tokenizer::{CountRow, TermId};
-
-    use crate::extract::extraction::MOST_OUTSIDE;
+    use tamis_tokenizer::TermId;
 
     /// Returns the terms in the order of their first occurrence, and the document with their numbers as ids.
     fn count(recipe: Recipe, document: Document<'_>) -> Result<(Vec<String>, Extraction)> {

@@ -30,6 +30,8 @@ impl PartSums {
     fn count<'p>(&mut self, counted: &Extraction, places: impl Iterator<Item = &'p u32>, mark: u32) {
         self.counts.clear();
         for place in places.flat_map(|place| std::iter::once(place).chain(counted.pieces_of(*place))) {
+            #[cfg(test)]
+            tamis_testing::step(1);
             let Some([last, at]) = self.marks.get_mut(*place as usize) else { continue };
             if *last == mark {
                 self.counts[*at as usize].1 += 1;
@@ -42,6 +44,8 @@ impl PartSums {
 
     /// The log-odds of the part that was summed.
     fn score(&mut self, log_odds: &WeightedLogOdds) -> f64 {
+        #[cfg(test)]
+        tamis_testing::step(1);
         log_odds.read_sums(&self.part, &mut self.readings);
         log_odds.log_odds(&self.readings, &mut self.z);
         self.z.first().copied().unwrap_or(0.0)
@@ -116,3 +120,6 @@ impl PartSums {
         PartVerdict { sign, deciding: (lift > 0.0).then_some(deciding), lift, worst, window, header, follow }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -8,10 +8,10 @@ use tamis_tokenizer::{Scratch, Tokenizer, TokenizerOptions};
 pub(crate) fn terms(message: &Message, content_only: bool) -> Vec<String> {
     let tokenizer = Tokenizer::new(TokenizerOptions::mail()).unwrap();
     let (mut scratch, mut terms) = (Scratch::default(), Vec::new());
-    message.for_each_piece(content_only, usize::MAX, |piece| match piece {
+    message.for_each_piece(content_only, |piece| match piece {
         Piece::Terms(batch, _) => terms.extend(batch.iter().map(str::to_owned)),
-        Piece::EndOfStretch => {}
-        Piece::Words { prefix, text } => {
+        Piece::EndOfPart => {}
+        Piece::Words { prefix, text, .. } => {
             tokenizer.for_each_term(text, &mut scratch, |word| terms.push(format!("{prefix}{word}")));
         }
     });

@@ -318,3 +318,73 @@ struct StackCandidate {
 fn between<const N: usize>(from: [f64; N], to: [f64; N], share: f64) -> [f64; N] {
     std::array::from_fn(|part| from[part] + share * (to[part] - from[part]))
 }
+
+#[cfg(test)]
+mod tests {
+    use tamis_tokenizer::CountVector;
+
+    use super::*;
+    use crate::counts::Statistics;
+    use crate::linear::{Columns, WeightedOptions};
+    use crate::validation::Example;
+
+    /// The choices by held-out documents that are given as whether they are spam, what the whole says, and what each of its
+    /// windows says.
+    fn priced(held_out: &[(bool, f64, Vec<f64>)]) -> Choices {
+        let row = CountVector::from_pairs([(0, 1)]).unwrap();
+        let example = |(is_spam, ..): &(bool, f64, Vec<f64>)| {
+            let class = u16::from(*is_spam);
+            Example { row: row.row(), class, multiplicity: 1, group: 0, fraction: 0, vector: &[] }
+        };
+        let documents: Vec<_> = held_out.iter().map(example).collect();
+        let prediction = |(document, (_, z, windows)): (usize, &(bool, f64, Vec<f64>))| Prediction {
+            document,
+            weight: 1.0,
+            known_terms: 1,
+            bayes: vec![*z],
+            correction: vec![0.0],
+            windows: windows.iter().map(|z| [*z, 0.0]).collect(),
+            ..Prediction::default()
+        };
+        let predictions: Vec<_> = held_out.iter().enumerate().map(prediction).collect();
+        let (counts, options) = (Statistics::new(2), WeightedOptions::default());
+        let columns = Columns::new(2, 1).unwrap();
+        let problem =
+            FitProblem { counts: &counts, documents: &documents, columns, beside: Default::default(), options: &options };
+        problem.with_price(Choices::for_classes(2), &predictions)
+    }
+
+    /// So many documents of spam and ham each: what the whole says, and the highest and the other of eight windows.
+    fn of_both(n: usize, spam: [f64; 3], ham: [f64; 3]) -> Vec<(bool, f64, Vec<f64>)> {
+        let document = |is_spam, [z, highest, other]: [f64; 3]| {
+            (is_spam, z, (0..8).map(|at| if at == 3 { highest } else { other }).collect::<Vec<_>>())
+        };
+        (0..n).flat_map(|_| [document(true, spam), document(false, ham)]).collect()
+    }
+
+    #[test]
+    fn the_price_of_parts_is_what_held_out_documents_are_predicted_best_with() {
+        let default = Choices::for_classes(2).parts;
+        // spam that ham is added to; ham of which parts look like spam by chance; parts that say nothing new
+        let (padded, alike, silent) = ([-2.0, 3.0, -2.0], [-2.0, 4.0, -3.0], [-2.0, -3.0, -4.0]);
+        assert_eq!(priced(&of_both(100, padded, silent)).parts, [0.0, 0.5]);
+        assert_eq!(priced(&of_both(100, [5.0, 5.0, 2.0], alike)).parts, [4.0, 1.0]);
+        assert_eq!(priced(&of_both(100, [5.0, 5.0, 2.0], silent)).parts, default);
+        // a gain that may be chance
+        assert_eq!(priced(&of_both(2, padded, silent)).parts, default);
+        // a price that the parts of spam exceed, and those of ham do not
+        assert_eq!(priced(&of_both(100, [-2.0, 9.0, -2.0], [-2.0, 2.0, -3.0])).parts, [2.0, 1.0]);
+    }
+
+    #[test]
+    fn what_parts_of_ham_say_is_known_from_enough_ham_with_parts() {
+        let ham = |n: i32| (0..n).map(|i| (false, -9.0, vec![-9.0, f64::from(i) / 10.0 - 30.0])).collect::<Vec<_>>();
+        let spam = (true, 9.0, vec![99.0, 99.0]);
+        let of = |n| priced(&[&ham(n)[..], &[spam.clone(), (false, 50.0, Vec::new())]].concat()).most_of_ham;
+        assert_eq!(of(199), None);
+        // the parts of 198 hams are not worse
+        assert_eq!(of(400), Some(39.6 - 30.0));
+        let wholes: Vec<_> = ham(400).into_iter().map(|(is_spam, z, _)| (is_spam, z, Vec::new())).collect();
+        assert_eq!(priced(&wholes), Choices::for_classes(2));
+    }
+}

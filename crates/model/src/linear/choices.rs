@@ -269,9 +269,30 @@ mod tests {
             Choices { strength: 0.0, ..good },
             Choices { tau: f64::NAN, ..good },
             Choices { parts: [1.0, f64::INFINITY], ..good },
+            Choices { parts: [-1.0, 0.0], ..good },
+            Choices { most_of_ham: Some(f64::NAN), ..good },
             Choices { idf_power: 9.0, ..good },
         ] {
             assert!(bad.check().is_err(), "{bad:?}");
         }
+    }
+
+    #[test]
+    fn a_document_is_as_bad_as_its_worst_part_less_the_price() {
+        let choices = Choices { parts: [1.0, 0.5], ..Choices::for_classes(2) };
+        let price = |windows: f64| 1.0 + 0.5 * windows.ln();
+        for windows in [1, 2, 4_000] {
+            assert_eq!(choices.price(windows), price(windows as f64));
+        }
+        assert_eq!(choices.price(0), 1.0);
+        let lift = |z, windows, highest, seen| choices.lift(z, &PartScores { windows, highest, seen });
+        let none = f64::NEG_INFINITY;
+        // without parts, or with none that is worse
+        assert_eq!([lift(-3.0, 0, none, None), lift(2.0, 9, 2.5, Some(1.0))], [0.0; 2]);
+        assert_eq!(lift(-3.0, 9, 5.0, None), 5.0 - price(9.0) + 3.0);
+        // what people see has no price
+        assert_eq!([lift(-3.0, 9, 1.0, Some(0.5)), lift(-3.0, 0, none, Some(-1.0))], [3.5, 2.0]);
+        let of_two = Choices { stack: [1.0, 2.0, 0.0, 0.0, 0.5], ..choices };
+        assert_eq!(of_two.log_odds([1.0, 2.0, 0.0, 0.0, 4.0]), 9.5);
     }
 }

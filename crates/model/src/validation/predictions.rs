@@ -176,3 +176,49 @@ impl<'a> Targets<'a> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_correction_of_a_part_is_read_from_its_own_row() {
+        let held = Prediction {
+            bayes: vec![1.0],
+            windows: vec![[2.0, 0.0], [3.0, 0.0]],
+            seen: Some([4.0, 0.0]),
+            ..Prediction::default()
+        };
+        let decisions = [10.0, 20.0, 30.0, 40.0].map(|d| vec![d, -d]).to_vec();
+        let of = |column: usize| ColumnPrediction { held: held.clone(), decisions: decisions.clone() }.with(|d| vec![d[column]]);
+        let first = of(0);
+        assert_eq!((first.correction, first.windows, first.seen), (vec![10.0], vec![[2.0, 20.0], [3.0, 30.0]], Some([4.0, 40.0])));
+        assert_eq!(of(1).seen, Some([4.0, -40.0]));
+        assert_eq!(ColumnPrediction::by_counts(held.clone()).with(<[f64]>::to_vec), Prediction { correction: vec![0.0], ..held });
+    }
+
+    #[test]
+    fn held_out_log_odds_are_those_of_the_worst_part() {
+        let choices = Choices { parts: [0.5, 1.0], stack: [1.0, 1.0, 1.0, 1.0, 0.25], ..Choices::for_classes(2) };
+        let held = |windows: &[[f64; 2]], seen| Prediction {
+            bayes: vec![-2.0],
+            correction: vec![0.5],
+            beside: [vec![0.125], Vec::new()],
+            windows: windows.to_vec(),
+            seen,
+            ..Prediction::default()
+        };
+        // what stands beside the text counts for every part
+        let (whole, part) = (-1.125, 4.0 + 0.375 - 0.5 - 2_f64.ln());
+        for (windows, seen, expected) in [
+            (&[][..], None, whole),
+            (&[[3.0, 1.0], [1.0, 1.0]], None, part),
+            (&[[-9.0, 1.0], [-8.0, 1.0]], None, whole),
+            (&[], Some([1.0, 1.0]), 2.375),
+        ] {
+            let held = held(windows, seen);
+            assert!((held.log_odds(&choices, &[1.0])[0] - expected).abs() < 1e-12);
+            assert!((choices.log_odds(held.held_out(&choices).unwrap()) - expected).abs() < 1e-12);
+        }
+    }
+}

@@ -54,7 +54,7 @@ impl Decision {
     /// The default of a spam filter whose positive class is spam: spam above a probability of 0.98 (log-odds ln 49, a
     /// [cost](Self::with_cost) of 49), ham up to 0.4, unsure between.
     pub const CAREFUL: Decision =
-        Decision { shift: 0.0, upper: 3.891_820_298_110_627, lower: -0.405_465_108_108_164_4 };
+        Decision { shift: 0.0, upper: 3.891_820_298_110_626_5, lower: -0.405_465_108_108_164_4 };
 
     /// No shift, unsure between two log-odds.
     pub fn between(lower: f64, upper: f64) -> Self {

@@ -291,7 +291,7 @@ mod tests {
                     message: u64::from(class) << 60,
                     name: ["", "7@example.org"][usize::from(class) % 2].into(),
                     coefficients: vec![Coefficient { class, bias: -9, units: -3 }],
-                    held_out: held_out.filter(|h| h.is_finite()).map(|h| [f64::from(h), 1.5, 0.0, 0.25]),
+                    held_out: held_out.filter(|h| h.is_finite()).map(|h| [f64::from(h), 1.5, 0.0, 0.25, 2.0]),
                     learned: 9,
                     vector: CountVector::from_pairs(row).unwrap(),
                     dense: [0.5, -0.25].repeat(usize::from(class)).into(),

@@ -21,6 +21,15 @@ fn options() -> TrainOptions {
     options
 }
 
+/// Of a spam filter, each with several stretches.
+fn long_documents(n: u32) -> Vec<(String, String)> {
+    let all = documents(n, 2).into_iter().zip(documents(n + 20, 2).into_iter().skip(20));
+    let long = |((label, text), (_, other)): ((String, String), (String, String))| {
+        (label.replace("label0", "ham").replace("label1", "spam"), [text.repeat(12), other.repeat(9)].join(" "))
+    };
+    all.map(long).collect()
+}
+
 /// Generated documents: three words shared by all, two of the label, and one of many.
 fn documents(n: u32, n_labels: u32) -> Vec<(String, String)> {
     let document = |i: u32| {
@@ -158,10 +167,9 @@ fn what_does_not_belong_together_is_refused() {
 #[test]
 fn what_needs_all_documents_is_refused() {
     let (rows, fixed) = (documents(60, 2), options());
-    let changes: [fn(&mut TrainOptions); 3] = [
+    let changes: [fn(&mut TrainOptions); 2] = [
         |options| options.refinements = vec![Refinement::Pairs],
         |options| options.repeat = false,
-        |options| options.recipe.windows = Some(50),
     ];
     for change in changes {
         let mut options = fixed.clone();
@@ -176,16 +184,22 @@ fn what_needs_all_documents_is_refused() {
 
 #[test]
 fn samples_and_the_rest_are_the_whole() {
-    let (rows, mut options) = (documents(500, 3), options());
+    let mut options = options();
     options.keep = Some(Keep::Vectors);
-    let whole = count(&options, &rows);
+    for rows in [documents(500, 3), long_documents(500)] {
+        check_samples(&options, &rows);
+    }
+}
+
+fn check_samples(options: &TrainOptions, rows: &[(String, String)]) {
+    let whole = count(options, rows);
     let half = whole.sample(0.5).unwrap();
     let n = |partial: &Partial| partial.documents().iter().sum::<u64>();
     assert!((200..300).contains(&n(&half)), "{}", n(&half));
     assert_eq!((n(&whole.sample(1.0).unwrap()), n(&whole.sample(0.0).unwrap())), (500, 0));
     assert!(whole.sample(1.0).unwrap().as_bytes() == whole.as_bytes());
     // every partition puts the same groups into the sample
-    let parts = rows.chunks(99).map(|rows| count(&options, rows).sample(0.5).unwrap());
+    let parts = rows.chunks(99).map(|rows| count(options, rows).sample(0.5).unwrap());
     let merged = parts.fold(Trainer::new(options.clone()).unwrap(), |all, p| all.merge_partial(&p).unwrap());
     assert!(merged.into_partial().unwrap().as_bytes() == half.as_bytes());
 }

@@ -67,8 +67,7 @@ impl Collection {
         });
         let blocks = blocks.collect::<io::Result<Vec<_>>>();
         let row_blocks = blocks.and_then(|blocks| in_order(&blocks, documents.len())).map_err(spill)?;
-        let is_of_two = n_classes == 2;
-        let has_stretches = is_of_two && documents.iter().any(|document| !document.stretches().is_empty());
+        let has_stretches = documents.iter().any(|document| !document.stretches().is_empty());
         let stretches = has_stretches.then(|| StretchRows { rows, ids: ids.to_vec() });
         Ok(Collection {
             documents,

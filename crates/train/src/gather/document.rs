@@ -108,6 +108,13 @@ impl TrainingDocument {
         }
     }
 
+    /// Forgets the stretches, of which only a spam filter makes use.
+    pub(crate) fn forget_stretches(&mut self) {
+        if let Some(more) = &mut self.more {
+            (more.cuts, more.stretches) = (0, Vec::new());
+        }
+    }
+
     /// Records a later, equal document with the same stretches that does not count.
     pub(crate) fn meet(&mut self, later: &TrainingDocument) {
         if later.is_before(self) {

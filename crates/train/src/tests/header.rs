@@ -143,7 +143,7 @@ fn wrong_choices(change: fn(&mut Choices)) -> ModelSelection {
 #[test]
 fn a_header_that_contradicts_itself_is_refused_at_opening() {
     type Change = fn(&mut WrittenHeader);
-    let of_any: [Change; 14] = [
+    let of_any: [Change; 13] = [
         |header| header.totals.clear(),
         |header| header.totals.truncate(1),
         |header| header.totals.extend([ClassTotals::default(); 2]),
@@ -156,7 +156,6 @@ fn a_header_that_contradicts_itself_is_refused_at_opening() {
         |header| header.chosen = Some(wrong_choices(|choices| choices.stack[0] = f64::NAN)),
         |header| header.chosen = Some(wrong_choices(|choices| choices.bayes[0] = -1.0)),
         |header| header.recipe.version += 1,
-        |header| header.recipe.windows = Some(0),
         |header| header.expected = Some(HeldOutPerformance::Accuracy { documents: 1, right: 2, groups: 0 }),
     ];
     let models = models();

@@ -14,6 +14,7 @@ use crate::fit::sections::{document_sections, seal, term_sections};
 use crate::fit::solution::Solution;
 use crate::fit::table::TableInput;
 use crate::gather::collection::Collection;
+use crate::gather::document::TrainingDocument;
 use crate::gather::merged::MergedShards;
 use crate::model::Model;
 use crate::train::trainer::Trainer;
@@ -32,6 +33,10 @@ impl Trainer {
     /// Takes the counts out of the trainer, in canonical order.
     pub(crate) fn take_in_order(&mut self) -> Result<TrainingSet> {
         self.forget_places();
+        if !self.wants_parts() {
+            // the first documents were counted before other labels were known
+            self.documents.iter_mut().for_each(TrainingDocument::forget_stretches);
+        }
         let mut parts = std::mem::take(&mut self.parts);
         let rows: Vec<_> = parts.iter_mut().map(|part| std::mem::take(&mut part.rows)).collect();
         let merged = MergedShards::new(&parts)?;
@@ -150,6 +155,7 @@ pub(crate) fn settle_scoring(
 
 #[cfg(test)]
 mod tests {
+    use tamis_filter::extract::document::Document;
     use tamis_store::kind::Kind;
 
     use super::*;
@@ -162,30 +168,40 @@ mod tests {
             change(&mut options);
             taught(options, labels.iter().zip(labels)).finish()
         };
-        let asked: [fn(&mut TrainOptions); 2] =
-            [|options| options.recipe.windows = Some(100), |options| options.decision.cost = Some(9.0)];
-        for ask in asked {
-            let bayes = Some(Scoring::NaiveBayes(Scoring::parameters()));
-            assert!(finish(&None, &["a", "b"], ask).is_ok());
-            for (scoring, labels) in [(&bayes, &["a", "b"][..]), (&None, &["a", "b", "c"])] {
-                let error = finish(scoring, labels, ask).err().unwrap();
-                assert!(matches!(error.reason(), Reason::Option { option: "windows" | "cost", .. }));
-            }
+        let ask: fn(&mut TrainOptions) = |options| options.decision.cost = Some(9.0);
+        let bayes = Some(Scoring::NaiveBayes(Scoring::parameters()));
+        assert!(finish(&None, &["a", "b"], ask).is_ok());
+        for (scoring, labels) in [(&bayes, &["a", "b"][..]), (&None, &["a", "b", "c"])] {
+            let error = finish(scoring, labels, ask).err().unwrap();
+            assert!(matches!(error.reason(), Reason::Option { option: "cost", .. }));
         }
         assert!(finish(&None, &["a", "b", "c"], |_| ()).is_ok());
     }
 
     #[test]
     fn of_documents_with_the_same_words_it_does_not_matter_which_came_first() {
-        let model = |order: [&str; 3]| {
-            let mut options = TrainOptions::new(Kind::Text);
-            options.recipe.windows = Some(20);
-            let ham = order.map(|text| ("ham", text));
-            taught(options, ham.into_iter().chain([("spam", "a")])).finish().unwrap()
+        let model = |order: [&[&str]; 3]| {
+            let mut trainer = Trainer::new(TrainOptions { repeat: false, ..TrainOptions::new(Kind::Text) }).unwrap();
+            for (label, parts) in order.map(|parts| ("ham", parts)).into_iter().chain([("spam", &["soup"][..])]) {
+                let fields: Vec<_> = parts.iter().map(|text| ("", *text)).collect();
+                trainer.add(label, Document::Fields(&fields)).unwrap();
+            }
+            trainer.into_partial().unwrap()
         };
-        // other window boundaries
-        let [one, other, third] =
-            ["a pear is a fruit, lunch at noon", "a pear is a fruit ,,,,,,,, lunch at noon", ""];
-        assert_eq!(model([one, third, other]).as_bytes(), model([other, one, third]).as_bytes());
+        let [soup, pears] = ["soup at noon ".repeat(10), "pears every day ".repeat(10)];
+        // the stretches are equal, the windows are not
+        let [one, other] = [&[&*soup, &*pears][..], &[&*format!("{soup}{pears}")]];
+        assert!(model([one, &[], other]).as_bytes() == model([other, one, &[]]).as_bytes());
+    }
+
+    #[test]
+    fn of_topics_nothing_is_kept_for_parts() {
+        let (pears, iron) = (("fruit", "a pear a day ".repeat(30)), ("metal", "iron and tin ".repeat(30)));
+        let count = |order: [&(&str, String); 2]| {
+            let options = TrainOptions { refinements: Vec::new(), ..TrainOptions::new(Kind::Text) };
+            taught(options, order.into_iter().cloned())
+        };
+        let [one, other] = [[&pears, &iron], [&iron, &pears]].map(count);
+        assert!(one.into_partial().unwrap().as_bytes() == other.into_partial().unwrap().as_bytes());
     }
 }

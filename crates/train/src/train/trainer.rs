@@ -445,7 +445,7 @@ impl Trainer {
     }
 
     /// Whether the model may become a spam filter, which looks at parts of a document.
-    fn wants_parts(&self) -> bool {
+    pub(crate) fn wants_parts(&self) -> bool {
         let may_be = self.classes.len() < 2 || self.classes.len() == 2 && spam_class(&self.classes).is_some();
         may_be && self.options.labels == Labels::One && self.options.scoring().weighted().is_some()
     }

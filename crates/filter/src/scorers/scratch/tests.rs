@@ -52,13 +52,15 @@ fn by_rows(filter: &Filter, document: Document<'_>) -> (Vec<f64>, usize, f64) {
     let (row, mut joint) = (scratch.counted.whole(), Vec::new());
     let scorer: &dyn Any = &*filter.scorer;
     let known = if let Some(scorer) = scorer.downcast_ref::<WeightedScorer>() {
-        let known = scorer.scores(filter.layers(), row, &mut Readings::default(), &mut joint).unwrap();
+        let mut readings = Readings::default();
+        scorer.read(filter.layers(), row, &mut readings).unwrap();
+        scorer.log_odds.log_odds(&readings, &mut joint);
         if let Some(positive) = scorer.positive() {
             let log_odds = filter.decision().log_odds(joint[0]);
             joint = vec![0.0; 2];
             joint[usize::from(positive)] = log_odds;
         }
-        known
+        readings.known_terms
     } else if let Some(scorer) = scorer.downcast_ref::<RobinsonScorer>() {
         let (mut term, mut added) = (DecodedTerm::new(filter.layers()), Vec::new());
         let rest = scorer.contributions(&mut term, row, &mut added).unwrap();

@@ -148,12 +148,6 @@ fn options_of_terms_suit_the_documents() {
         "ignore_header: expected mail, got text",
     );
     expect(Kind::Mail, |o| o.recipe.raw = true, "raw: expected text, got mail");
-    expect(Kind::Text, |o| o.recipe.windows = Some(99), "windows: expected 100 bytes or more, got 99");
-    expect(
-        Kind::Table,
-        |o| o.recipe.windows = Some(100),
-        "windows: expected mail or text of two labels, got table",
-    );
     let with_characters: fn(&mut TrainOptions) = |o| {
         let (characters, pieces) = (Some("3-5".parse().unwrap()), "on".parse().unwrap());
         o.set_terms(TermOptions { characters, pieces, ..TermOptions::default() }).unwrap();
@@ -217,10 +211,7 @@ fn decisions_are_for_two_labels_and_ask_for_one_thing() {
         "prior: expected two labels and weighted scoring"
     );
     options.scoring = Some(Scoring::NaiveBayes(Scoring::parameters()));
-    options.recipe.windows = Some(100);
-    assert!(
-        options.check_for(2).unwrap_err().to_string().starts_with("windows: expected mail or text of two")
-    );
+    assert!(options.check_for(2).is_err());
 
     let checked = |max_fpr, cost, unsure| {
         let decision = DecisionOptions { max_fpr, cost, unsure, ..Default::default() };

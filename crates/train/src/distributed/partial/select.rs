@@ -1,15 +1,16 @@
 //! Selects parts of a partial: the counts alone, or a sample of its documents.
 
-use tamis_model::is_sampled;
+use tamis_model::{Stretch, is_sampled};
 use tamis_store::disk::map::ModelBytes;
 use tamis_store::disk::spool::spill;
 use tamis_store::error::{Error, Reason, Result};
 use tamis_store::file::partial::PartialHeader;
-use tamis_tokenizer::{CountVector, TermId};
+use tamis_tokenizer::{CountVector, TermId, Vocabulary};
 
 use super::Partial;
 use crate::gather::document::TrainingDocument;
 use crate::gather::merged::Shard;
+use crate::gather::rows::RowId;
 use crate::train::trainer::Trainer;
 
 impl Partial {
@@ -68,12 +69,20 @@ fn recount(trainer: &mut Trainer) -> Result<()> {
     // a partial has one part
     let part = &mut trainer.parts[0];
     for document in &mut trainer.documents {
-        let terms = document.terms.map_or_else(|| Ok(Vec::new()), |row| part.rows.get(row)).map_err(spill)?;
-        let id = |(id, count): (TermId, u32)| {
-            let text = part.vocabulary.term(id).unwrap_or_default();
-            Ok((counted.vocabulary.intern(text)?, count))
+        let read = |row: RowId, vocabulary: &mut Vocabulary| {
+            let terms = part.rows.get(row).map_err(spill)?.into_iter();
+            let id = |(id, count): (TermId, u32)| {
+                let text = part.vocabulary.term(id).unwrap_or_default();
+                Ok((vocabulary.intern(text)?, count))
+            };
+            terms.map(id).collect::<Result<Vec<_>>>()
         };
-        let terms = terms.into_iter().map(id).collect::<Result<Vec<_>>>()?;
+        let terms = document.terms.map(|row| read(row, &mut counted.vocabulary)).transpose()?.unwrap_or_default();
+        let stretch = |of: &Stretch<RowId>| {
+            let terms = read(of.terms, &mut counted.vocabulary)?;
+            Ok(Stretch { terms: counted.rows.push(terms.into_iter()).map_err(spill)?, ..*of })
+        };
+        document.set_stretches(document.stretches().iter().map(stretch).collect::<Result<_>>()?);
         let vector = CountVector::from_pairs(terms.iter().copied())
             .map_err(|e| Error::inconsistent("documents", "terms, each once", e))?;
         let TrainingDocument { class, multiplicity, .. } = *document;

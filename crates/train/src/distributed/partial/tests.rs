@@ -74,6 +74,17 @@ fn mails(n: usize) -> Vec<Example> {
     mails.iter().step_by(5).chain(&mails).cloned().collect()
 }
 
+/// Documents of several stretches.
+fn long(documents: Vec<Example>) -> Vec<Example> {
+    let mut documents = documents;
+    for (_, fields) in &mut documents {
+        let i = fields[0].1.len();
+        let more: String = (0..50 + i % 70).map(|word| format!("v{} w{} ", word * (i % 3 + 1) % 40, i % 11)).collect();
+        fields[0].1.push_str(&format!(" {more}\n"));
+    }
+    documents
+}
+
 fn rows(n: usize) -> Vec<Example> {
     let row = |i: usize| {
         let miles = if i.is_multiple_of(11) { "NA".into() } else { format!("{}.{}", i % 9, i % 7) };
@@ -124,7 +135,9 @@ fn cases() -> Vec<Case> {
         case("expected", Kind::Text, partly, &expected),
         case("mail", Kind::Mail, mails(80), &|options| options.repeat = true),
         case("mail, once", Kind::Mail, mails(80), &|_| ()),
-        case("windows", Kind::Mail, mails(60), &|options| options.recipe.windows = Some(60)),
+        case("parts", Kind::Text, long(two()), &|_| ()),
+        case("parts of mail", Kind::Mail, long(mails(60)), &|_| ()),
+        case("long, but no spam", Kind::Text, long(texts(&[Some("a"), Some("b")], 60)), &|_| ()),
         case("cost", Kind::Text, two(), &|options| options.decision.cost = Some(9.0)),
         case("table", Kind::Table, rows(60), &columns),
     ]

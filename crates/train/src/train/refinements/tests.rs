@@ -21,6 +21,8 @@ struct Words {
     words: Vec<usize>,
     field: Option<usize>,
     trainer: usize,
+    /// Whether it has several stretches.
+    is_long: bool,
 }
 
 impl Words {
@@ -31,7 +33,10 @@ impl Words {
         let (body, more) = self.words.split_at(self.words.len() / 2);
         let label = LABELS[self.label];
         let learned = match self.field {
-            None => trainer.add(label, Document::Text(&text(&self.words).join(" "))),
+            None => {
+                let times = if self.is_long { 30 } else { 1 };
+                trainer.add(label, Document::Text(&(text(&self.words).join(" ") + " ").repeat(times)))
+            }
             Some(field) => {
                 let fields =
                     [("", text(body).join(" ")), (["a b", "subject", "a"][field], text(more).join(", "))];
@@ -46,21 +51,18 @@ impl Words {
 fn documents() -> impl Strategy<Value = Vec<Words>> {
     (1..=LABELS.len()).prop_flat_map(|labels| {
         let words = prop::collection::vec(0..8_usize, 0..9);
-        let document = (0..labels, words, prop::option::of(0..3_usize), 0..3_usize);
-        let document =
-            document.prop_map(|(label, words, field, trainer)| Words { label, words, field, trainer });
+        let document = (0..labels, words, prop::option::of(0..3_usize), 0..3_usize, any::<bool>());
+        let document = document.prop_map(|(label, words, field, trainer, is_long)| {
+            Words { label, words, field, trainer, is_long }
+        });
         prop::collection::vec(document, 0..24)
     })
 }
 
 fn options() -> impl Strategy<Value = TrainOptions> {
     let keep = prop::sample::select(vec![Keep::Digests, Keep::Vectors]);
-    let windows = prop::sample::select(vec![None, None, Some(8)]);
-    (keep, any::<bool>(), windows).prop_map(|(keep, repeat, windows)| {
-        let mut options = TrainOptions { keep: Some(keep), repeat, ..TrainOptions::new(Kind::Text) };
-        options.recipe.windows = windows;
-        options
-    })
+    let options = |(keep, repeat)| TrainOptions { keep: Some(keep), repeat, ..TrainOptions::new(Kind::Text) };
+    (keep, any::<bool>()).prop_map(options)
 }
 
 /// The model of the documents, learned by one trainer with these options.

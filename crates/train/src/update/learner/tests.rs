@@ -365,7 +365,7 @@ fn entry() -> impl Strategy<Value = LogEntry> {
     let class = || prop_oneof![9 => 0u16..2, 1 => 2u16..5];
     let coefficients = proptest::collection::vec((class(), any::<i32>(), any::<i64>()), 0..4);
     let new = proptest::collection::vec((any::<u64>(), text()), 0..3);
-    let numbers = (number(), number(), any::<Option<[f32; 4]>>(), -2i32..3);
+    let numbers = (number(), number(), any::<Option<[f32; 5]>>(), -2i32..3);
     ((proptest::bool::weighted(0.8), class(), 0u8..3), row, coefficients, new, numbers).prop_map(
         |(
             (learned, class, digest),

@@ -92,7 +92,7 @@ fn a_record_that_says_what_none_would_is_refused() {
     refused(&|record| record.entry.document.class = 1);
     refused(&|record| record.entry.document.multiplicity = 0);
     refused(&|record| record.entry.document.learned = 1);
-    refused(&|record| record.entry.document.held_out = Some([0.5; 4]));
+    refused(&|record| record.entry.document.held_out = Some([0.5; 5]));
     refused(&|record| record.entry.document.digest[3] ^= 1);
     refused(&|record| record.entry.document.vector = CountVector::default());
     refused(&|record| record.entry.new_terms.swap(0, 1));
