@@ -10,6 +10,7 @@ pub const VERDICT: Verdict<'_> = Verdict {
     log_odds: 1.5,
     spam: Some(SpamStatus { is_spam: true, score: 1.5, threshold: 0.0 }),
     truncated: false,
+    doubt: "",
     reasons: "",
     version: "1",
 };

@@ -46,7 +46,9 @@ fn ask(file: &[u8]) -> Option<usize> {
         Kind::Mail => {
             // a spam filter, whose mail has parts
             let _ = filter.set_spam_label("metal");
-            Document::Mail(b"Subject: tin\nFrom: a@b.org\nContent-Type: text/html\n\nan apple<p hidden>iron</p>\n")
+            Document::Mail(
+                b"Subject: tin\nFrom: a@b.org\nContent-Type: text/html\n\nan apple<p hidden>iron</p>\n",
+            )
         }
         Kind::Text => Document::Text("tin and an apple grow soft"),
         Kind::Table => Document::Fields(&ROW),

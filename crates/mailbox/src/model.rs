@@ -66,7 +66,10 @@ impl AccountModel {
     ) -> Result<Option<Opinion>> {
         let judge = |filter: &Filter, scratch: &mut Scratch| {
             let score = filter.score(Document::Mail(bytes), scratch)?;
-            Ok::<_, Error>(likeliest(account, known, filter, scratch).filter(|_| score.known_terms > 0 && score.doubt.is_none()))
+            Ok::<_, Error>(
+                likeliest(account, known, filter, scratch)
+                    .filter(|_| score.known_terms > 0 && score.doubt.is_none()),
+            )
         };
         if !is_learned {
             return self.filter.ask(|filter, scratch| judge(filter, scratch)).map_err(named(&self.path));

@@ -215,8 +215,15 @@ impl Extractor {
         counted: &mut Extraction,
         vocabulary: &mut Vocabulary,
     ) {
-        let Extraction { tokenizer_scratch, prefixed: (buffer, spans), identity, places, full, body_words, .. } =
-            counted;
+        let Extraction {
+            tokenizer_scratch,
+            prefixed: (buffer, spans),
+            identity,
+            places,
+            full,
+            body_words,
+            ..
+        } = counted;
         // a row has no body: equal rows form a group
         let in_group = identity.wanted && (prefix.is_empty() || self.recipe.kind == Kind::Table);
         let mut hash = identity.body_hash;

@@ -349,8 +349,13 @@ mod tests {
         let predictions: Vec<_> = held_out.iter().enumerate().map(prediction).collect();
         let (counts, options) = (Statistics::new(2), WeightedOptions::default());
         let columns = Columns::new(2, 1).unwrap();
-        let problem =
-            FitProblem { counts: &counts, documents: &documents, columns, beside: Default::default(), options: &options };
+        let problem = FitProblem {
+            counts: &counts,
+            documents: &documents,
+            columns,
+            beside: Default::default(),
+            options: &options,
+        };
         problem.with_price(Choices::for_classes(2), &predictions)
     }
 
@@ -378,7 +383,9 @@ mod tests {
 
     #[test]
     fn what_parts_of_ham_say_is_known_from_enough_ham_with_parts() {
-        let ham = |n: i32| (0..n).map(|i| (false, -9.0, vec![-9.0, f64::from(i) / 10.0 - 30.0])).collect::<Vec<_>>();
+        let ham = |n: i32| {
+            (0..n).map(|i| (false, -9.0, vec![-9.0, f64::from(i) / 10.0 - 30.0])).collect::<Vec<_>>()
+        };
         let spam = (true, 9.0, vec![99.0, 99.0]);
         let of = |n| priced(&[&ham(n)[..], &[spam.clone(), (false, 50.0, Vec::new())]].concat()).most_of_ham;
         assert_eq!(of(199), None);

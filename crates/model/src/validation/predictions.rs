@@ -190,16 +190,25 @@ mod tests {
             ..Prediction::default()
         };
         let decisions = [10.0, 20.0, 30.0, 40.0].map(|d| vec![d, -d]).to_vec();
-        let of = |column: usize| ColumnPrediction { held: held.clone(), decisions: decisions.clone() }.with(|d| vec![d[column]]);
+        let of = |column: usize| {
+            ColumnPrediction { held: held.clone(), decisions: decisions.clone() }.with(|d| vec![d[column]])
+        };
         let first = of(0);
-        assert_eq!((first.correction, first.windows, first.seen), (vec![10.0], vec![[2.0, 20.0], [3.0, 30.0]], Some([4.0, 40.0])));
+        assert_eq!(
+            (first.correction, first.windows, first.seen),
+            (vec![10.0], vec![[2.0, 20.0], [3.0, 30.0]], Some([4.0, 40.0]))
+        );
         assert_eq!(of(1).seen, Some([4.0, -40.0]));
-        assert_eq!(ColumnPrediction::by_counts(held.clone()).with(<[f64]>::to_vec), Prediction { correction: vec![0.0], ..held });
+        assert_eq!(
+            ColumnPrediction::by_counts(held.clone()).with(<[f64]>::to_vec),
+            Prediction { correction: vec![0.0], ..held }
+        );
     }
 
     #[test]
     fn held_out_log_odds_are_those_of_the_worst_part() {
-        let choices = Choices { parts: [0.5, 1.0], stack: [1.0, 1.0, 1.0, 1.0, 0.25], ..Choices::for_classes(2) };
+        let choices =
+            Choices { parts: [0.5, 1.0], stack: [1.0, 1.0, 1.0, 1.0, 0.25], ..Choices::for_classes(2) };
         let held = |windows: &[[f64; 2]], seen| Prediction {
             bayes: vec![-2.0],
             correction: vec![0.5],

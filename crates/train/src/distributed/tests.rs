@@ -25,7 +25,10 @@ fn options() -> TrainOptions {
 fn long_documents(n: u32) -> Vec<(String, String)> {
     let all = documents(n, 2).into_iter().zip(documents(n + 20, 2).into_iter().skip(20));
     let long = |((label, text), (_, other)): ((String, String), (String, String))| {
-        (label.replace("label0", "ham").replace("label1", "spam"), [text.repeat(12), other.repeat(9)].join(" "))
+        (
+            label.replace("label0", "ham").replace("label1", "spam"),
+            [text.repeat(12), other.repeat(9)].join(" "),
+        )
     };
     all.map(long).collect()
 }
@@ -167,10 +170,8 @@ fn what_does_not_belong_together_is_refused() {
 #[test]
 fn what_needs_all_documents_is_refused() {
     let (rows, fixed) = (documents(60, 2), options());
-    let changes: [fn(&mut TrainOptions); 2] = [
-        |options| options.refinements = vec![Refinement::Pairs],
-        |options| options.repeat = false,
-    ];
+    let changes: [fn(&mut TrainOptions); 2] =
+        [|options| options.refinements = vec![Refinement::Pairs], |options| options.repeat = false];
     for change in changes {
         let mut options = fixed.clone();
         change(&mut options);

@@ -181,8 +181,11 @@ mod tests {
     #[test]
     fn of_documents_with_the_same_words_it_does_not_matter_which_came_first() {
         let model = |order: [&[&str]; 3]| {
-            let mut trainer = Trainer::new(TrainOptions { repeat: false, ..TrainOptions::new(Kind::Text) }).unwrap();
-            for (label, parts) in order.map(|parts| ("ham", parts)).into_iter().chain([("spam", &["soup"][..])]) {
+            let mut trainer =
+                Trainer::new(TrainOptions { repeat: false, ..TrainOptions::new(Kind::Text) }).unwrap();
+            for (label, parts) in
+                order.map(|parts| ("ham", parts)).into_iter().chain([("spam", &["soup"][..])])
+            {
                 let fields: Vec<_> = parts.iter().map(|text| ("", *text)).collect();
                 trainer.add(label, Document::Fields(&fields)).unwrap();
             }

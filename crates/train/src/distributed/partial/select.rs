@@ -77,7 +77,8 @@ fn recount(trainer: &mut Trainer) -> Result<()> {
             };
             terms.map(id).collect::<Result<Vec<_>>>()
         };
-        let terms = document.terms.map(|row| read(row, &mut counted.vocabulary)).transpose()?.unwrap_or_default();
+        let terms =
+            document.terms.map(|row| read(row, &mut counted.vocabulary)).transpose()?.unwrap_or_default();
         let stretch = |of: &Stretch<RowId>| {
             let terms = read(of.terms, &mut counted.vocabulary)?;
             Ok(Stretch { terms: counted.rows.push(terms.into_iter()).map_err(spill)?, ..*of })

@@ -79,7 +79,8 @@ fn long(documents: Vec<Example>) -> Vec<Example> {
     let mut documents = documents;
     for (_, fields) in &mut documents {
         let i = fields[0].1.len();
-        let more: String = (0..50 + i % 70).map(|word| format!("v{} w{} ", word * (i % 3 + 1) % 40, i % 11)).collect();
+        let more: String =
+            (0..50 + i % 70).map(|word| format!("v{} w{} ", word * (i % 3 + 1) % 40, i % 11)).collect();
         fields[0].1.push_str(&format!(" {more}\n"));
     }
     documents

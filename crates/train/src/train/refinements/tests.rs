@@ -52,8 +52,12 @@ fn documents() -> impl Strategy<Value = Vec<Words>> {
     (1..=LABELS.len()).prop_flat_map(|labels| {
         let words = prop::collection::vec(0..8_usize, 0..9);
         let document = (0..labels, words, prop::option::of(0..3_usize), 0..3_usize, any::<bool>());
-        let document = document.prop_map(|(label, words, field, trainer, is_long)| {
-            Words { label, words, field, trainer, is_long }
+        let document = document.prop_map(|(label, words, field, trainer, is_long)| Words {
+            label,
+            words,
+            field,
+            trainer,
+            is_long,
         });
         prop::collection::vec(document, 0..24)
     })
