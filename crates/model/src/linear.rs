@@ -7,7 +7,7 @@ mod correction_sum;
 mod weighted;
 
 pub use choices::{Choices, HeldOut, PartScores, PartsTrial, SmoothingTrial, TauTrial, WeightedOptions};
-pub(crate) use choices::{DEFAULT_STRENGTH, PARTS, STRENGTHS};
+pub(crate) use choices::{DEFAULT_STRENGTH, MOST, PARTS, STRENGTHS};
 pub(crate) use coefficients::{COEFFICIENT_ONE, GroupCoefficients};
 pub use coefficients::{ClassWeight, Coefficient, Coefficients, CorrectedStatistics, Correction};
 pub use columns::Columns;

@@ -6,16 +6,29 @@ use rayon::prelude::*;
 
 use crate::counts::{ClassTotals, Counts};
 use crate::fit::problem::{FitProblem, WeightedFit};
-use crate::linear::{Choices, DEFAULT_STRENGTH, PARTS, PartsTrial, STRENGTHS, TauTrial, priors};
+use crate::linear::{Choices, DEFAULT_STRENGTH, MOST, PARTS, PartsTrial, STRENGTHS, TauTrial, priors};
 use crate::validation::{ColumnPrediction, Prediction, SmoothingChoice, StackingInput, Targets};
 
 /// The shares tau of the counts that a fit of two classes chooses from.
 pub const TAUS: [f64; 2] = [0.5, 1.0];
 
-/// The prices of a part that a fit chooses from, see [`Choices::parts`].
-const PRICES: [[f64; 2]; 6] = [[0.0, 0.5], [0.0, 1.0], [0.0, 1.5], [1.0, 1.0], [2.0, 1.0], [4.0, 1.0]];
+/// The prices of a part that a fit chooses from, the lowest first; see [`Choices::parts`].
+const PRICES: [[f64; 2]; 9] = [
+    [0.0, 0.5],
+    [0.0, 0.75],
+    [0.5, 0.75],
+    [0.0, 1.0],
+    [1.0, 1.0],
+    [0.0, 1.5],
+    [2.0, 1.0],
+    [4.0, 1.0],
+    [8.0, 1.0],
+];
 
-/// So much ham tells what parts of ham hardly ever say.
+/// The share by which parts may make held-out documents less likely.
+const TOLERATED: f64 = 0.005;
+
+/// So much ham tells what parts of ham say.
 const ENOUGH_HAM: usize = 200;
 
 impl FitProblem<'_> {
@@ -210,32 +223,28 @@ impl FitProblem<'_> {
         if self.columns.are_labels() { 0 } else { known.saturating_sub(classes.len()) }
     }
 
-    /// Chooses by how much parts are lowered, so that held-out documents are predicted best. The default stays unless another
-    /// price gains.
+    /// Chooses by how much parts are lowered, and what parts of ham hardly ever say; of few documents, the defaults stay.
+    ///
+    /// The price is the lowest at which parts cost nothing where nobody hides anything, as in the documents: not the one that
+    /// predicts them best, since whoever pads spam is not among them.
     fn with_price(&self, choices: Choices, held_out: &[Prediction]) -> Choices {
         let known: Vec<_> = held_out.iter().filter(|held| held.has_evidence() && held.weight > 0.0).collect();
-        if known.iter().all(|held| held.windows.is_empty()) {
+        let column = |held: &Prediction| self.columns.only(self.documents.label(held.document).class);
+        let ham = known.iter().filter(|held| !held.windows.is_empty() && column(held).is_none());
+        let mut of_ham: Vec<_> = ham.map(|held| held.part_scores(&choices).highest).collect();
+        if of_ham.len() < ENOUGH_HAM {
             return choices;
         }
+        of_ham.sort_by(f64::total_cmp);
         let loss = |parts: [f64; 2]| {
             let (choices, mut z) = (Choices { parts, ..choices }, StackingInput::new(1, 1));
-            for held in &known {
-                let column = self.columns.only(self.documents.label(held.document).class);
-                z.push(held.log_odds(&choices, &[1.0]), column, held.weight);
-            }
+            known.iter().for_each(|held| z.push(held.log_odds(&choices, &[1.0]), column(held), held.weight));
             z.total(&z.losses(&[1.0]))
         };
-        let default = choices.parts;
-        let best = PRICES.map(|parts| (loss(parts), parts)).into_iter().min_by(|a, b| a.0.total_cmp(&b.0));
-        let best = best.filter(|(least, _)| shrinkage(loss(default) - least) > 0.0);
-        let is_ham = |held: &&&Prediction| {
-            !held.windows.is_empty() && self.columns.only(self.documents.label(held.document).class).is_none()
-        };
-        let ham = known.iter().filter(is_ham);
-        let mut of_ham: Vec<_> = ham.map(|held| held.part_scores(&choices).highest).collect();
-        of_ham.sort_by(f64::total_cmp);
-        let most_of_ham = (of_ham.len() >= ENOUGH_HAM).then(|| of_ham[of_ham.len() * 99 / 100]);
-        Choices { parts: best.map_or(default, |(_, parts)| parts), most_of_ham, ..choices }
+        let most = (1.0 + TOLERATED) * loss([MOST, 0.0]);
+        let [.., highest] = PRICES;
+        let parts = PRICES.into_iter().find(|parts| loss(*parts) <= most).unwrap_or(highest);
+        Choices { parts, most_of_ham: Some(of_ham[of_ham.len() * 99 / 100]), ..choices }
     }
 
     /// Fits a calibration line for each label: slope and offset, from its log-odds z to calibrated ones (Platt scaling
