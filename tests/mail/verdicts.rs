@@ -23,7 +23,7 @@ fn forged_verdicts_do_not_pass_and_are_no_evidence() {
 fn mail(world: &World, spam: &str, ham: &str) {
     for (label, words) in [(spam, "cheap pills offer casino"), (ham, "lunch meeting report budget")] {
         let words: Vec<_> = words.split(' ').collect();
-        for n in 0..16 {
+        for n in 0..40 {
             let (a, b) = (words[n % 4], words[(n / 2 + 1) % 4]);
             let mail = format!(
                 "From: {a}@{b}.example\nTo: eve@home.example\nDate: Mon, 2 Nov 2026 10:00:{n:02} +0000\n\
@@ -54,7 +54,7 @@ fn a_label_is_spam_by_its_name_wherever_it_stands_in_their_order() {
             let raw = std::fs::read(world.path(&file)).unwrap();
             let passed = verdict_fields(&raw, &world.run(&["score", "-p", &file]).stdout);
             assert!(passed.contains(&format!("X-Spam-Flag: {flag}\n")), "{passed}");
-            assert!(passed.contains(&format!(" score={log_odds:.2} required=2.94 ")), "{passed}");
+            assert!(passed.contains(&format!(" score={log_odds:.2} required=3.89 ")), "{passed}");
             let explained = world.succeed(&["explain", &file]);
             assert!(explained.contains(&format!("log-odds of {spam} against {ham}")), "{explained}");
         }

@@ -75,11 +75,13 @@ impl Filter {
     /// Why the verdict of a spam filter is withheld.
     fn doubt(&self, score: &Score, scratch: &Scratch) -> Option<Doubt> {
         let (spam, is_spam) = (self.spam()?, score.label == self.spam());
-        let is_worse = |part: &PartVerdict| part.worst > self.scorer.most_of_ham().unwrap_or(self.spam_threshold());
-        let says_ham = |part: &PartVerdict| {
-            let header = if self.scorer.positive() == Some(spam) { part.header } else { part.header.map(|z| -z) };
-            header.is_some_and(|z| self.judge(z).label == Some(1 - spam))
+        let is_mirrored = self.scorer.positive() != Some(spam);
+        let says = |z: f64, label: ClassId| self.judge(if is_mirrored { -z } else { z }).label == Some(label);
+        let is_worse = |part: &PartVerdict| match self.scorer.most_of_ham() {
+            Some(most) => part.worst > most,
+            None => says(part.worst, spam),
         };
+        let says_ham = |part: &PartVerdict| part.header.is_some_and(|z| says(z, 1 - spam));
         match &scratch.part {
             _ if !is_spam && scratch.limits_hit().text => Some(Doubt::Unread),
             Some(part) if !is_spam && is_worse(part) => Some(Doubt::Part),
