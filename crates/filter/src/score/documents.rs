@@ -76,12 +76,14 @@ impl Filter {
     fn doubt(&self, score: &Score, scratch: &Scratch) -> Option<Doubt> {
         let (spam, is_spam) = (self.spam()?, score.label == self.spam());
         let is_mirrored = self.scorer.positive() != Some(spam);
-        let says = |z: f64, label: ClassId| self.judge(if is_mirrored { -z } else { z }).label == Some(label);
         let is_worse = |part: &PartVerdict| match self.scorer.most_of_ham() {
             Some(most) => part.worst > most,
-            None => says(part.worst, spam),
+            None => self.judge(if is_mirrored { -part.worst } else { part.worst }).label == Some(spam),
         };
-        let says_ham = |part: &PartVerdict| part.header.is_some_and(|z| says(z, 1 - spam));
+        let decision = self.decision();
+        // of itself, whatever share of spam is expected
+        let of_ham = if is_mirrored { -decision.upper } else { decision.lower };
+        let says_ham = |part: &PartVerdict| part.header.is_some_and(|z| z <= of_ham);
         match &scratch.part {
             _ if !is_spam && scratch.limits_hit().text => Some(Doubt::Unread),
             Some(part) if !is_spam && is_worse(part) => Some(Doubt::Part),
