@@ -23,7 +23,7 @@ fn forged_verdicts_do_not_pass_and_are_no_evidence() {
 fn mail(world: &World, spam: &str, ham: &str) {
     for (label, words) in [(spam, "cheap pills offer casino"), (ham, "lunch meeting report budget")] {
         let words: Vec<_> = words.split(' ').collect();
-        for n in 0..40 {
+        for n in 0..32 {
             let (a, b) = (words[n % 4], words[(n / 2 + 1) % 4]);
             let mail = format!(
                 "From: {a}@{b}.example\nTo: eve@home.example\nDate: Mon, 2 Nov 2026 10:00:{n:02} +0000\n\
@@ -80,7 +80,7 @@ fn two_topics_get_the_likeliest_label_unless_asked_otherwise() {
     let labels = |more: &[&str]| world.succeed(&[&["label", "mail"], more].concat());
     assert!(!labels(&[]).contains("unsure"));
     let all_unsure = labels(&["--unsure", "0.999999"]);
-    assert_eq!(all_unsure.matches(",unsure,").count(), 80, "{all_unsure}");
+    assert_eq!(all_unsure.matches(",unsure,").count(), 64, "{all_unsure}");
     let measured = world.succeed(&["evaluate", "mail"]);
     assert!(measured.contains("ROC AUC") && !measured.contains("FPR"), "{measured}");
     // asked for when it is trained, the model remembers it, also the width of the band of spam filters
@@ -91,7 +91,7 @@ fn two_topics_get_the_likeliest_label_unless_asked_otherwise() {
         world.succeed(&["retrain"]);
         assert_eq!(labels(&["--unsure", unsure]), labels(&[]));
     }
-    assert_eq!(labels(&[]).matches(",unsure,").count(), 80);
+    assert_eq!(labels(&[]).matches(",unsure,").count(), 64);
     assert_eq!(labels(&["--unsure", "0"]).matches(",unsure,").count(), 0);
     // of any model, at the time of scoring
     world.succeed(&["train", "mail", "--likelihood", "multinomial"]);
