@@ -23,7 +23,7 @@ fn forged_verdicts_do_not_pass_and_are_no_evidence() {
 fn mail(world: &World, spam: &str, ham: &str) {
     for (label, words) in [(spam, "cheap pills offer casino"), (ham, "lunch meeting report budget")] {
         let words: Vec<_> = words.split(' ').collect();
-        for n in 0..32 {
+        for n in 0..16 {
             let (a, b) = (words[n % 4], words[(n / 2 + 1) % 4]);
             let mail = format!(
                 "From: {a}@{b}.example\nTo: eve@home.example\nDate: Mon, 2 Nov 2026 10:00:{n:02} +0000\n\
@@ -40,7 +40,8 @@ fn a_label_is_spam_by_its_name_wherever_it_stands_in_their_order() {
     for (spam, ham) in [("Junk", "Ham"), ("junk", "work"), ("phish", "work"), ("unwanted", "phish")] {
         let world = World::new();
         mail(&world, spam, ham);
-        let trained = world.succeed(&["train", "mail"]);
+        // a price at which so small a model is sure
+        let trained = world.succeed(&["train", "mail", "--cost", "fp=19"]);
         assert!(trained.contains(&format!("of {ham} lost, ")), "{trained}");
         assert!(trained.contains(&format!("of {spam} missed")), "{trained}");
         for (label, status, flag) in [(spam, 0, "YES"), (ham, 1, "NO")] {
@@ -54,7 +55,7 @@ fn a_label_is_spam_by_its_name_wherever_it_stands_in_their_order() {
             let raw = std::fs::read(world.path(&file)).unwrap();
             let passed = verdict_fields(&raw, &world.run(&["score", "-p", &file]).stdout);
             assert!(passed.contains(&format!("X-Spam-Flag: {flag}\n")), "{passed}");
-            assert!(passed.contains(&format!(" score={log_odds:.2} required=3.89 ")), "{passed}");
+            assert!(passed.contains(&format!(" score={log_odds:.2} required=2.94 ")), "{passed}");
             let explained = world.succeed(&["explain", &file]);
             assert!(explained.contains(&format!("log-odds of {spam} against {ham}")), "{explained}");
         }
@@ -80,7 +81,7 @@ fn two_topics_get_the_likeliest_label_unless_asked_otherwise() {
     let labels = |more: &[&str]| world.succeed(&[&["label", "mail"], more].concat());
     assert!(!labels(&[]).contains("unsure"));
     let all_unsure = labels(&["--unsure", "0.999999"]);
-    assert_eq!(all_unsure.matches(",unsure,").count(), 64, "{all_unsure}");
+    assert_eq!(all_unsure.matches(",unsure,").count(), 32, "{all_unsure}");
     let measured = world.succeed(&["evaluate", "mail"]);
     assert!(measured.contains("ROC AUC") && !measured.contains("FPR"), "{measured}");
     // asked for when it is trained, the model remembers it, also the width of the band of spam filters
@@ -91,7 +92,7 @@ fn two_topics_get_the_likeliest_label_unless_asked_otherwise() {
         world.succeed(&["retrain"]);
         assert_eq!(labels(&["--unsure", unsure]), labels(&[]));
     }
-    assert_eq!(labels(&[]).matches(",unsure,").count(), 64);
+    assert_eq!(labels(&[]).matches(",unsure,").count(), 32);
     assert_eq!(labels(&["--unsure", "0"]).matches(",unsure,").count(), 0);
     // of any model, at the time of scoring
     world.succeed(&["train", "mail", "--likelihood", "multinomial"]);
