@@ -54,14 +54,19 @@ fn a_spam_filter_calls_spam_what_is_spam_above_a_probability_of_98_percent() {
     // a prior that leaves no probability near 1
     let label = |more: &[&str]| world.succeed(&[&["label", "--prior", "spam=0.002", &mail], more].concat());
     let check = |rows: &str, lower: f64, upper: f64| {
-        for (p, verdict) in verdicts(rows) {
+        let (rows, mut doubts) = (verdicts(rows), 0);
+        for (p, verdict) in &rows {
+            let p = *p;
             let expected = match p {
                 _ if p > upper => "spam",
                 _ if p <= lower => "ham",
                 _ => "unsure",
             };
-            assert_eq!(verdict, expected, "{p}");
+            // unsure where a part or the header says otherwise
+            doubts += usize::from(verdict != expected);
+            assert!(verdict == expected || verdict == "unsure", "{p}: {verdict}");
         }
+        assert!(doubts * 10 <= rows.len(), "{doubts} of {}", rows.len());
     };
     let default = label(&[]);
     check(&default, 0.4, 0.98);

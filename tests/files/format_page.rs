@@ -51,7 +51,7 @@ struct Entry {
 }
 
 /// Bytes of an entry of `documents`.
-const RECORD: usize = 78;
+const RECORD: usize = 82;
 
 fn pass_coefficients(bytes: &mut Bytes<'_>) {
     // of each its column, what it adds to the bias, and to weights

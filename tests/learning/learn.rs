@@ -172,7 +172,11 @@ fn a_model_learned_by_runs_of_one_label_is_as_good_as_a_trained_one() {
         assert!(stderr(&output).contains("retrained on"), "{}", stderr(&output));
     }
     let inbox = format!("{mail}/inbox");
-    let labels = |world: &World| world.succeed(&["label", &inbox]);
+    // documents are remembered without their parts, whose price is then the default
+    let labels = |world: &World| {
+        let rows = world.succeed(&["label", &inbox]);
+        rows.lines().map(|row| row.split(',').take(2).collect::<String>()).collect::<Vec<_>>()
+    };
     assert_eq!(labels(&taught), labels(&trained));
     let said = taught.succeed(&["retrain"]);
     assert!(said.contains("expected on messages drawn like these"), "{said}");

@@ -115,42 +115,40 @@ fn html_of(raw: &[u8]) -> Option<(String, String)> {
     Some((fields.map(|field| format!("{}: {}\n", field.name, field.value)).collect(), html))
 }
 
-/// A filter of every other message of the example corpus, and ham and spam of the rest.
+/// A filter of the example corpus, with its messages.
 fn filter_of_examples() -> (Filter, Messages, Messages) {
-    let halves = |label| {
-        let (train, test): (Vec<_>, Vec<_>) =
-            messages(label).into_iter().enumerate().partition(|(i, _)| i % 2 == 0);
-        [train, test].map(|half| half.into_iter().map(|(_, raw)| raw).collect::<Messages>())
-    };
-    let ([ham, test_ham], [spam, test_spam]) = (halves("ham"), halves("spam"));
+    let (ham, spam) = (messages("ham"), messages("spam"));
     let filter = train(&ham, &spam, TrainOptions::new(Kind::Mail)).finish().unwrap().into_filter().unwrap();
-    (filter, test_ham, test_spam)
+    (filter, ham, spam)
 }
 
 #[test]
 fn spam_does_not_become_ham_by_what_is_added() {
     let (filter, ham, spam) = filter_of_examples();
     let (mut scratch, mut random) = (Scratch::default(), Random(1));
-    let mut is_ham = |raw: &[u8]| {
+    let mut verdict = |raw: &[u8]| {
         let score = filter.score_mail(raw, &mut scratch).unwrap();
-        filter.label_of(&score) == "ham"
+        filter.label_of(&score)
     };
-    let plain = spam.iter().filter(|raw| is_ham(raw)).count();
-    for ahead in [false, true] {
-        let mut padded = |raw: &Vec<u8>| {
-            let text = other_text(&ham, 10_000, &mut random);
-            if ahead { surrounded(raw, &text, "") } else { surrounded(raw, "", &text) }
-        };
-        let padded = spam.iter().filter(|raw| is_ham(&padded(raw))).count();
-        println!("of {} spams ham: {plain}, padded {padded}", spam.len());
-        assert!(padded <= plain + spam.len() / 10, "{padded} of {}, without the text {plain}", spam.len());
+    for (size, ahead) in [(3_000, false), (3_000, true), (10_000, false), (10_000, true)] {
+        let mut counts = BTreeMap::new();
+        for raw in &spam {
+            let text = other_text(&ham, size, &mut random);
+            let padded = if ahead { surrounded(raw, &text, "") } else { surrounded(raw, "", &text) };
+            *counts.entry(verdict(&padded)).or_insert(0) += 1;
+        }
+        println!("{size} bytes, ahead {ahead}: {counts:?}");
+        assert!(
+            counts.get("ham").is_none_or(|n| n * 10 <= spam.len()),
+            "{size} bytes, ahead {ahead}: {counts:?}"
+        );
     }
 }
 
 #[test]
 fn a_friend_who_quotes_spam_sends_none() {
     let (filter, ham, spam) = filter_of_examples();
-    let (mut scratch, mut n_doubts) = (Scratch::default(), 0);
+    let (mut scratch, mut doubts) = (Scratch::default(), 0);
     for (i, raw) in ham.iter().enumerate() {
         let message = tamis_mail::Message::parse(raw, &Default::default());
         let of_body = |name: &str| name.to_ascii_lowercase().starts_with("content-");
@@ -161,11 +159,10 @@ fn a_friend_who_quotes_spam_sends_none() {
         let mail =
             format!("{header}Content-Type: text/plain; charset=utf-8\n\nis this one real?\n\n{quoted}");
         let score = filter.score_mail(mail.as_bytes(), &mut scratch).unwrap();
-        n_doubts += usize::from(score.doubt == Some(Doubt::Header));
+        doubts += usize::from(matches!(score.doubt, Some(Doubt::Header | Doubt::Part)));
         assert_ne!(filter.label_of(&score), "spam", "{mail}");
     }
-    println!("{n_doubts} of {} in doubt by their headers", ham.len());
-    assert!(n_doubts > 0);
+    println!("{doubts} of {} in doubt", ham.len());
 }
 
 type Messages = Vec<Vec<u8>>;

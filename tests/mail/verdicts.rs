@@ -40,7 +40,8 @@ fn a_label_is_spam_by_its_name_wherever_it_stands_in_their_order() {
     for (spam, ham) in [("Junk", "Ham"), ("junk", "work"), ("phish", "work"), ("unwanted", "phish")] {
         let world = World::new();
         mail(&world, spam, ham);
-        let trained = world.succeed(&["train", "mail"]);
+        // a price at which so small a model is sure
+        let trained = world.succeed(&["train", "mail", "--cost", "fp=19"]);
         assert!(trained.contains(&format!("of {ham} lost, ")), "{trained}");
         assert!(trained.contains(&format!("of {spam} missed")), "{trained}");
         for (label, status, flag) in [(spam, 0, "YES"), (ham, 1, "NO")] {

@@ -104,11 +104,13 @@ impl Filter {
         words >= 20 && 5 * common < words
     }
 
-    /// By how much the worst part of a document speaks against ham, and its header against spam, in nats; 0 if it does not.
+    /// By how much the worst part of a document speaks against ham, and its header against spam, in nats; 0 if it does not. The
+    /// header is judged by itself, whatever share of spam is expected.
     fn doubts_of(&self, part: &PartVerdict) -> [f64; 2] {
         let [lower, upper] = self.spam_thresholds();
         let against_ham = part.worst - self.scorer.most_of_ham().unwrap_or(upper);
-        [against_ham, lower - part.header.unwrap_or(f64::INFINITY)].map(|nats| nats.max(0.0))
+        let against_spam = lower + part.sign * self.decision().shift - part.header.unwrap_or(f64::INFINITY);
+        [against_ham, against_spam].map(|nats| nats.max(0.0))
     }
 
     /// For the document that was scored last: what its parts add to the log-odds of the positive class that a correction

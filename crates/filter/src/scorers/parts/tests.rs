@@ -102,13 +102,22 @@ fn by_rows(filter: &Filter, scratch: &Scratch, sign: f64) -> f64 {
         let inside = stretches.iter().flat_map(|(places, _)| places).map(|place| (id(*place), 1));
         score(outside.iter().copied().chain(inside).collect())
     };
-    let windows: Vec<f64> =
-        parts.iter().flat_map(|part| part.windows(part.len().min(2))).map(window).collect();
+    let (mut windows, mut start) = (Vec::new(), 0);
+    for part in &parts {
+        let n = part.len().min(2);
+        windows.extend(part.windows(n).zip(start..).map(|(of, at)| (at..at + n, window(of))));
+        start += part.len();
+    }
     let mut worst = score(without(&[]));
     if windows.len() > 1 {
         let price = scorer.log_odds.choices().parts;
         let price = price[0] + price[1] * (windows.len() as f64).ln();
-        worst = windows.iter().fold(worst, |worst, z| worst.max(z - price));
+        // the window is looked for by sums of its stretches, in which a word of both counts more than twice in one
+        let found = scratch.part.as_ref().unwrap();
+        let (_, z) = windows.iter().find(|(stretches, _)| *stretches == found.window).unwrap();
+        let highest = windows.iter().map(|(_, z)| *z).fold(f64::NEG_INFINITY, f64::max);
+        assert!((z - found.worst).abs() < 1e-9 && *z <= highest, "{z} {highest} {found:?}");
+        worst = worst.max(z - price);
     }
     let unseen: Vec<u32> =
         all().filter(|(_, is_seen)| !is_seen).flat_map(|(places, _)| places).copied().collect();
