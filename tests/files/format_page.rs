@@ -212,7 +212,7 @@ fn read_log(model: &mut Model, mut log: Bytes<'_>, length: usize, seed: u32) {
         assert_eq!((crc(seed, &content) as usize, 0xFF), (log.number(4), log.number(1)));
         let mut entries = Bytes(&content);
         while !entries.0.is_empty() {
-            let (is_learned, record) = (entries.number(1) == 1, Bytes(entries.take(RECORD)));
+            let (is_learned, record) = (entries.number(1) != 0, Bytes(entries.take(RECORD)));
             entries.take(4);
             for _ in 0..entries.varint() {
                 entries.take(8);

@@ -71,7 +71,7 @@ fn what_was_not_read_is_never_ham() {
             let passed = run(&["score", "--passthrough"]);
             let fields = verdict_fields(&message, &passed.stdout);
             assert!(fields.contains(&format!("X-Tamis: {label}; ")), "{name} {decision:?}: {fields}");
-            assert!(fields.contains("; truncated; version="), "{name}: {fields}");
+            assert!(fields.contains("; truncated; "), "{name}: {fields}");
             let status = if label == "spam" { "Yes, " } else { "No, " };
             assert!(fields.contains(&format!("X-Spam-Status: {status}")), "{name}: {fields}");
         }

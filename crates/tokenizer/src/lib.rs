@@ -67,7 +67,7 @@ pub use terms::language::{Language, stop_words};
 pub use terms::options::{Ngrams, TokenizerOptions};
 pub use terms::{Scratch, Tokenizer};
 pub use words::WordRule;
-pub use words::batch::{Batch, stretches};
+pub use words::batch::Batch;
 pub use words::pieces::{PieceLengths, is_piece};
 
 /// The README's example.

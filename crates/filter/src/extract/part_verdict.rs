@@ -5,8 +5,6 @@ use std::ops::Range;
 /// What parts of a document say, in log-odds of spam.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct PartVerdict {
-    /// 1 if spam is the positive class, else -1.
-    pub(crate) sign: f64,
     /// The part that decides, because it is worse than the whole, if there is one.
     pub(crate) deciding: Option<DecidingPart>,
     /// By how much it is worse, in nats.

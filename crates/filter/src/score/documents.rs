@@ -2,6 +2,8 @@
 
 use tamis_mail::passthrough::{SpamStatus, Verdict};
 use tamis_model::ClassId;
+use tamis_store::config::decision::Decision;
+use tamis_store::config::labels::spam_class;
 use tamis_store::error::{Reason, Result};
 
 use crate::extract::counted::CountedDocument;
@@ -49,8 +51,8 @@ impl Filter {
     pub fn score(&self, document: Document<'_>, scratch: &mut Scratch) -> Result<Score> {
         let Scratch { counted, memo, .. } = &mut *scratch;
         let behind = self.fallback().map(|shared| &shared.identity);
-        let sign = self.sign();
-        counted.want_parts(sign.is_some());
+        let weighs_parts = self.weighs_parts();
+        counted.want_parts(weighs_parts);
         memo.prepare(&self.identity, behind, self.scorer.n_sums(), self.extractor.recipe().pieces.is_some());
         let extracted = self.extractor.count(document, counted, &mut memo.terms);
         // also if counting failed midway: new terms must belong to one document only
@@ -59,10 +61,11 @@ impl Filter {
         let known_terms = self.scorer.read_sums(self.layers(), scratch)?;
         scratch.part = match document {
             Document::Counted(of) => of.part.clone(),
-            _ => sign.and_then(|sign| self.scorer.weigh_parts(scratch, sign)),
+            _ if weighs_parts => self.scorer.weigh_parts(scratch),
+            _ => None,
         };
-        if let (Some(part), Some(sign), [z]) = (&scratch.part, sign, &mut scratch.posterior[..]) {
-            *z += sign * part.lift;
+        if let (Some(part), [z]) = (&scratch.part, &mut scratch.posterior[..]) {
+            *z += part.lift;
             scratch.lifted = *z;
         }
         let score = match self.scorer.positive() {
@@ -109,16 +112,16 @@ impl Filter {
     fn doubts_of(&self, part: &PartVerdict) -> [f64; 2] {
         let [lower, upper] = self.spam_thresholds();
         let against_ham = part.worst - self.scorer.most_of_ham().unwrap_or(upper);
-        let against_spam = lower + part.sign * self.decision().shift - part.header.unwrap_or(f64::INFINITY);
+        let against_spam = lower + self.decision().shift - part.header.unwrap_or(f64::INFINITY);
         [against_ham, against_spam].map(|nats| nats.max(0.0))
     }
 
-    /// For the document that was scored last: what its parts add to the log-odds of the positive class that a correction
-    /// has to overcome to make it ham, and spam.
+    /// For the document that was scored last: what its parts add to the log-odds of spam that a correction has to overcome to
+    /// make it ham, and spam.
     pub fn shifts(&self, scratch: &Scratch) -> Option<[f64; 2]> {
-        let (part, sign) = (scratch.part.as_ref()?, self.sign()?);
-        let ([lower, upper], [against_ham, against_spam]) = (self.spam_thresholds(), self.doubts_of(part));
-        let (z, whole) = (sign * scratch.lifted, sign * scratch.lifted - part.lift);
+        let (part, [lower, upper]) = (scratch.part.as_ref()?, self.spam_thresholds());
+        let [against_ham, against_spam] = self.doubts_of(part);
+        let (z, whole) = (scratch.lifted, scratch.lifted - part.lift);
         // what parts lack takes more of the whole, since they follow it by their share
         let [of_part, of_header] =
             part.follow.map(|follow| move |nats: f64| nats.max(0.0) / follow.max(LEAST_FOLLOW));
@@ -127,21 +130,19 @@ impl Filter {
         let lacks_spam = if is_lifted { of_part(upper - z).min(upper - whole) } else { upper - whole };
         let to_ham = whole.max(lower + of_part(lacks_ham));
         let to_spam = upper - lacks_spam.max(of_header(against_spam));
-        Some([sign * (to_ham - whole), sign * (to_spam - whole)])
+        Some([to_ham - whole, to_spam - whole])
     }
 
     /// The log-odds of spam up to which a document is ham, and above which it is spam, before the shift of the prior.
     fn spam_thresholds(&self) -> [f64; 2] {
-        let decision = self.decision();
-        let [lower, upper] = [decision.lower, decision.upper].map(|threshold| threshold - decision.shift);
-        if self.sign() == Some(-1.0) { [-upper, -lower] } else { [lower, upper] }
+        let Decision { shift, lower, upper } = self.decision();
+        [lower - shift, upper - shift]
     }
 
-    /// 1 if spam is the positive class of two, -1 if it is the other.
-    fn sign(&self) -> Option<f64> {
-        self.spam()
-            .zip(self.scorer.positive())
-            .map(|(spam, positive)| if spam == positive { 1.0 } else { -1.0 })
+    /// Whether parts of documents are scored too: in a model that was trained as a spam filter.
+    fn weighs_parts(&self) -> bool {
+        let spam = spam_class(self.classes());
+        spam.is_some() && spam == self.spam() && spam == self.scorer.positive()
     }
 
     /// Scores documents one after the other, and writes the posterior probability of every class to `probabilities`:

@@ -5,25 +5,10 @@ use tamis_model::{DocumentSums, PartScores, Readings, Stretch, WeightedLogOdds, 
 
 use crate::extract::extraction::Extraction;
 use crate::extract::part_verdict::{DecidingPart, PartVerdict};
-use crate::scorers::scratch::Memo;
+use crate::scorers::scratch::{Memo, PartSums};
 
 /// A header with as many known terms can be judged alone.
 const ENOUGH: usize = 20;
-
-/// The buffers of a thread that scores parts.
-#[derive(Default)]
-pub(crate) struct PartSums {
-    /// By place in the document, one more than the number of the stretch that was counted last, and where it is in `counts`.
-    marks: Vec<[u32; 2]>,
-    /// The terms of a stretch, with their occurrences.
-    counts: Vec<(u32, u32)>,
-    /// The sums of each stretch, of what lies outside the body, and of a part.
-    stretches: Vec<DocumentSums>,
-    outside: DocumentSums,
-    part: DocumentSums,
-    readings: Readings,
-    z: Vec<f64>,
-}
 
 impl PartSums {
     /// Counts the terms at some places, as stretch number `mark`.
@@ -51,14 +36,14 @@ impl PartSums {
         self.z.first().copied().unwrap_or(0.0)
     }
 
-    /// Scores the parts of the document, whose log-odds are `z`. `sign` is 1 if spam is the positive class, else -1.
+    /// Scores the parts of the document, whose log-odds of spam are `z`.
     pub(crate) fn weigh(
         &mut self,
         log_odds: &WeightedLogOdds,
         counted: &Extraction,
         memo: &Memo,
         whole: &Readings,
-        [z, sign]: [f64; 2],
+        z: f64,
     ) -> PartVerdict {
         let stretches: Vec<Stretch<&[u32]>> = counted.stretches().collect();
         let n_windows = windows(&stretches).count();
@@ -81,14 +66,14 @@ impl PartSums {
             &mut self.outside,
         );
         self.part.clone_from(&self.outside);
-        let header = sign * self.score(log_odds);
+        let header = self.score(log_odds);
         let header = Some(header).filter(|_| self.readings.known_terms >= ENOUGH);
         let mut follow = [1.0, self.outside.length_by(&memo.sums)];
         let (mut worst, mut window) = (f64::NEG_INFINITY, 0..0);
         for stretches in windows(&stretches) {
             self.part.clone_from(&self.outside);
             self.stretches[stretches.clone()].iter().for_each(|stretch| self.part.add_sums(stretch));
-            let z = sign * self.score(log_odds);
+            let z = self.score(log_odds);
             if z > worst {
                 (worst, window) = (z, stretches);
             }
@@ -99,7 +84,7 @@ impl PartSums {
             self.count(counted, places, u32::MAX);
             self.part.clone_from(&self.outside);
             memo.sum_places(self.counts.iter().copied(), amount, &mut self.part);
-            (worst, follow[0]) = (sign * self.score(log_odds), self.part.length_by(&memo.sums));
+            (worst, follow[0]) = (self.score(log_odds), self.part.length_by(&memo.sums));
         }
         let mut scores = PartScores { windows: n_windows, highest: worst, seen: None };
         if stretches.iter().any(|stretch| !stretch.is_seen) {
@@ -109,15 +94,15 @@ impl PartSums {
             self.part.begin(log_odds.n_sums());
             let is_seen = |place: u32| self.marks[place as usize][0] != u32::MAX - 1;
             memo.sum_places(document().filter(|(place, _)| is_seen(*place)), amount, &mut self.part);
-            scores.seen = Some(sign * self.score(log_odds));
+            scores.seen = Some(self.score(log_odds));
         }
         let choices = log_odds.choices();
-        let (lift, price) = (choices.lift(sign * z, &scores), choices.price(n_windows));
+        let (lift, price) = (choices.lift(z, &scores), choices.price(n_windows));
         let deciding = match scores.seen.is_none_or(|seen| worst - price > seen) {
             true => DecidingPart { stretches: Some(window.clone()), price },
             false => DecidingPart { stretches: None, price: 0.0 },
         };
-        PartVerdict { sign, deciding: (lift > 0.0).then_some(deciding), lift, worst, window, header, follow }
+        PartVerdict { deciding: (lift > 0.0).then_some(deciding), lift, worst, window, header, follow }
     }
 }
 

@@ -36,8 +36,8 @@ pub(crate) trait Scorer: Any + Send + Sync {
     /// the number of known terms.
     fn read_sums(&self, layers: Layers<'_>, scratch: &mut Scratch) -> Result<usize>;
 
-    /// Weighs parts of the document, of two classes. `sign` is 1 if spam is the positive class, else -1.
-    fn weigh_parts(&self, _scratch: &mut Scratch, _sign: f64) -> Option<PartVerdict> {
+    /// Weighs parts of the document, of two classes, of which spam is the positive one.
+    fn weigh_parts(&self, _scratch: &mut Scratch) -> Option<PartVerdict> {
         None
     }
 

@@ -11,7 +11,6 @@ use tamis_tokenizer::{CountVector, TermCount, TermId, Vocabulary};
 
 use crate::extract::extraction::Extraction;
 use crate::extract::part_verdict::{DecidingPart, PartVerdict};
-use crate::scorers::parts::PartSums;
 
 /// Reusable buffers and a cache of term weights: after a few documents, scoring hardly allocates and looks up only new
 /// words. The cache holds the first 229,376 terms, or as many as fit in 32 MB of weights; about 60 MB in all. It starts
@@ -29,6 +28,21 @@ pub struct Scratch {
     pub(crate) lifted: f64,
     pub(crate) posterior: Vec<f64>,
     pub(crate) labels: Vec<LabelScore>,
+}
+
+/// The buffers of a thread that scores parts.
+#[derive(Default)]
+pub(crate) struct PartSums {
+    /// By place in the document, one more than the number of the stretch that was counted last, and where it is in `counts`.
+    pub(super) marks: Vec<[u32; 2]>,
+    /// The terms of a stretch, with their occurrences.
+    pub(super) counts: Vec<(u32, u32)>,
+    /// The sums of each stretch, of what lies outside the body, and of a part.
+    pub(super) stretches: Vec<DocumentSums>,
+    pub(super) outside: DocumentSums,
+    pub(super) part: DocumentSums,
+    pub(super) readings: Readings,
+    pub(super) z: Vec<f64>,
 }
 
 /// A label of a document, with its score.
@@ -125,8 +139,8 @@ impl Scratch {
     pub(crate) fn deciding_row(&self, layers: Layers<'_>) -> (Option<CountVector>, f64) {
         let Some(part) = &self.part else { return (None, 0.0) };
         match self.part_row(layers).zip(part.deciding.as_ref()) {
-            Some((row, deciding)) => (Some(row), -part.sign * deciding.price),
-            None => (None, part.sign * part.lift),
+            Some((row, deciding)) => (Some(row), -deciding.price),
+            None => (None, part.lift),
         }
     }
 

@@ -148,10 +148,10 @@ impl Scorer for WeightedScorer {
         Ok(known_terms)
     }
 
-    fn weigh_parts(&self, scratch: &mut Scratch, sign: f64) -> Option<PartVerdict> {
+    fn weigh_parts(&self, scratch: &mut Scratch) -> Option<PartVerdict> {
         let Scratch { parts, counted, memo, readings, posterior, .. } = scratch;
         let z = posterior.first().copied().unwrap_or(0.0);
-        Some(parts.weigh(&self.log_odds, counted, memo, readings, [z, sign]))
+        Some(parts.weigh(&self.log_odds, counted, memo, readings, z))
     }
 
     fn most_of_ham(&self) -> Option<f64> {

@@ -29,7 +29,7 @@ const PRICES: [[f64; 2]; 9] = [
 const TOLERATED: f64 = 0.005;
 
 /// So much ham tells what parts of ham say.
-const ENOUGH_HAM: usize = 200;
+const ENOUGH_HAM: usize = 50;
 
 impl FitProblem<'_> {
     /// The choices once smoothing is chosen: the rest are defaults, or fixed by the options.
@@ -377,17 +377,17 @@ mod tests {
     }
 
     #[test]
-    fn the_price_of_parts_is_what_held_out_documents_are_predicted_best_with() {
-        let default = Choices::for_classes(2).parts;
-        // spam that ham is added to; ham of which parts look like spam by chance; parts that say nothing new
-        let (padded, alike, silent) = ([-2.0, 3.0, -2.0], [-2.0, 4.0, -3.0], [-2.0, -3.0, -4.0]);
-        assert_eq!(priced(&of_both(100, padded, silent)).parts, [0.0, 0.5]);
-        assert_eq!(priced(&of_both(100, [5.0, 5.0, 2.0], alike)).parts, [4.0, 1.0]);
-        assert_eq!(priced(&of_both(100, [5.0, 5.0, 2.0], silent)).parts, default);
-        // a gain that may be chance
-        assert_eq!(priced(&of_both(2, padded, silent)).parts, default);
-        // a price that the parts of spam exceed, and those of ham do not
-        assert_eq!(priced(&of_both(100, [-2.0, 9.0, -2.0], [-2.0, 2.0, -3.0])).parts, [2.0, 1.0]);
+    fn the_price_of_parts_is_the_lowest_that_costs_nothing() {
+        let ([lowest, .., highest], default) = (PRICES, Choices::for_classes(2).parts);
+        // ham of which a part is hardly, or clearly, worse than the whole
+        let (silent, alike, worse) = ([-2.0, -3.0, -4.0], [-2.0, 1.5, -3.0], [-2.0, 30.0, -3.0]);
+        let spam = [5.0, 5.0, 2.0];
+        assert_eq!(priced(&of_both(100, spam, silent)).parts, lowest);
+        // ln 8 is 2.08: the price that takes 1.5 down to -2
+        assert_eq!(priced(&of_both(100, spam, alike)).parts, [2.0, 1.0]);
+        assert_eq!(priced(&of_both(100, spam, worse)).parts, highest);
+        // too few
+        assert_eq!(priced(&of_both(2, spam, worse)).parts, default);
     }
 
     #[test]
@@ -397,7 +397,7 @@ mod tests {
         };
         let spam = (true, 9.0, vec![99.0, 99.0]);
         let of = |n| priced(&[&ham(n)[..], &[spam.clone(), (false, 50.0, Vec::new())]].concat()).most_of_ham;
-        assert_eq!(of(199), None);
+        assert_eq!(of(49), None);
         // the parts of 198 hams are not worse
         assert_eq!(of(400), Some(39.6 - 30.0));
         let wholes: Vec<_> = ham(400).into_iter().map(|(is_spam, z, _)| (is_spam, z, Vec::new())).collect();

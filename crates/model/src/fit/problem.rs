@@ -249,7 +249,7 @@ impl FitProblem<'_> {
     /// The parts of a document, whose row is `whole`.
     pub(crate) fn parts_of(&self, document: usize, whole: &CountVector) -> DocumentParts {
         let stretches = match self.columns.is_one()
-            && document % self.documents.len().div_ceil(MOST_IN_PARTS).max(1) == 0
+            && document.is_multiple_of(self.documents.len().div_ceil(MOST_IN_PARTS).max(1))
         {
             true => self.documents.stretches(document),
             false => Vec::new(),

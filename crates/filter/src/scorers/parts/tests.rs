@@ -29,8 +29,8 @@ fn a_part_is_cut_into_equal_stretches() {
         assert_eq!(lengths.iter().sum::<usize>(), n);
         let [least, most] =
             [lengths.iter().min(), lengths.iter().max()].map(|n| n.copied().unwrap_or_default());
-        assert!(most <= least + 1 && (n < 60 || (26..=54).contains(&least) && most <= 54), "{lengths:?}");
-        assert_eq!(lengths.len(), if n < 60 { n.min(1) } else { (n + 20) / 40 });
+        assert!(most <= least + 1 && (n < 30 || (13..=27).contains(&least) && most <= 27), "{lengths:?}");
+        assert_eq!(lengths.len(), if n < 30 { n.min(1) } else { (n + 10) / 20 });
         let n = stretches.len();
         assert!(
             stretches.iter().enumerate().all(|(at, (_, ends, is_seen))| *ends == (at + 1 == n) && *is_seen)
@@ -262,7 +262,8 @@ fn topics_have_no_parts() {
 fn the_work_grows_with_the_length_alone() {
     let filter = filter(Kind::Mail, ["ham", "spam"], true, &[]);
     let hidden = |text: &str| format!("<p hidden>{text}</p>{text}");
-    let forms: [(usize, &dyn Fn(&str) -> String); 4] = [
+    type Form<'f> = (usize, &'f dyn Fn(&str) -> String);
+    let forms: [Form<'_>; 4] = [
         (1, &|text| format!("Content-Type: text/plain\n\n{text}")),
         (1, &|text| format!("Content-Type: text/html\n\n{}", hidden(text))),
         (400, &|text| format!("\n{text}")),
