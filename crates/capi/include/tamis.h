@@ -144,6 +144,11 @@ typedef struct TamisExplanation {
    */
   uint64_t unknown;
   /**
+   * The part of the document that decides, or that makes the filter unsure, such as "attachment notes.txt"; null if it is
+   * the whole.
+   */
+  const char *part;
+  /**
    * Number of terms that follow.
    */
   size_t n_terms;

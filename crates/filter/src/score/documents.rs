@@ -90,7 +90,7 @@ impl Filter {
         match is_spam {
             false if scratch.limits_hit().text => Some(Doubt::Unread),
             false if of_ham => Some(Doubt::Part),
-            false if score.label.is_some() && self.is_unfamiliar(scratch) => Some(Doubt::Unfamiliar),
+            false if score.label.is_some() && self.weighs_parts() && self.is_unfamiliar(scratch) => Some(Doubt::Unfamiliar),
             true if of_spam => Some(Doubt::Header),
             _ => None,
         }
