@@ -90,7 +90,9 @@ impl Filter {
         match is_spam {
             false if scratch.limits_hit().text => Some(Doubt::Unread),
             false if of_ham => Some(Doubt::Part),
-            false if score.label.is_some() && self.weighs_parts() && self.is_unfamiliar(scratch) => Some(Doubt::Unfamiliar),
+            false if score.label.is_some() && self.weighs_parts() && self.is_unfamiliar(scratch) => {
+                Some(Doubt::Unfamiliar)
+            }
             true if of_spam => Some(Doubt::Header),
             _ => None,
         }
@@ -108,12 +110,11 @@ impl Filter {
     }
 
     /// By how much the worst part of a document speaks against ham, and its header against spam, in nats; 0 if it does not. The
-    /// header is judged by itself, whatever share of spam is expected.
+    /// header is judged by itself, whatever share of spam is expected, and not by a model that has seen little ham.
     fn doubts_of(&self, part: &PartVerdict) -> [f64; 2] {
-        let [lower, upper] = self.spam_thresholds();
-        let against_ham = part.worst - self.scorer.most_of_ham().unwrap_or(upper);
-        let against_spam = lower + self.decision().shift - part.header.unwrap_or(f64::INFINITY);
-        [against_ham, against_spam].map(|nats| nats.max(0.0))
+        let ([_, upper], most) = (self.spam_thresholds(), self.scorer.most_of_ham());
+        let against_spam = most.and(part.header).map_or(0.0, |header| self.decision().lower - header);
+        [part.worst - most.unwrap_or(upper), against_spam].map(|nats| nats.max(0.0))
     }
 
     /// For the document that was scored last: what its parts add to the log-odds of spam that a correction has to overcome to
