@@ -155,6 +155,11 @@ impl Extraction {
         None
     }
 
+    /// Whether words have pieces whose places are known.
+    pub(crate) fn has_pieces(&self) -> bool {
+        !self.places.piece_ends.is_empty()
+    }
+
     /// The places of the pieces of the word at a place.
     pub(crate) fn pieces_of(&self, place: u32) -> &[u32] {
         let Places { pieces, piece_ends, .. } = &self.places;
