@@ -220,6 +220,8 @@ fn terms(text: &[u8], recipe: &Recipe) -> Vec<String> {
         && (*word_rule != WordRule::Mail || matches!(kind, Ngrams::Characters { .. }));
     let (mut terms, mut scratch) = (Vec::new(), tamis_tokenizer::Scratch::default());
     let mut cut = |prefix: &str, text: &str, terms: &mut Vec<String>| {
+        let plain = tamis_tokenizer::undisguised(text);
+        let text = if tokenizer.options().normalize { &plain } else { text };
         tokenizer.for_each_term(text, &mut scratch, |term| {
             let in_body = prefix.is_empty() && has_colons && term.contains(':');
             terms.push(format!("{}{term}", if in_body { "body:" } else { prefix }));

@@ -249,8 +249,13 @@ impl<'a> Invocation<'a> {
         let score = filter.score_mail(mail, &mut self.scratch)?;
         let is_unknown = score.known_terms == 0 || has_no_words(mail);
         let mut verdict = Bogosity::new(if is_unknown { robinson.robx } else { score.probability }, cutoffs);
-        let (is_spam, doubts_spam) = (verdict.class == MailClass::Spam, score.doubt == Some(Doubt::Header));
-        if score.doubt.is_some() && is_spam == doubts_spam {
+        let is_withheld = match verdict.class {
+            // the part that was not read may be spam
+            MailClass::Ham => self.scratch.limits_hit().text || score.doubt.is_some(),
+            MailClass::Spam => score.doubt == Some(Doubt::Header),
+            MailClass::Unsure => false,
+        };
+        if is_withheld {
             verdict.class = MailClass::Unsure;
         }
         let mut lines = Vec::new();

@@ -68,6 +68,7 @@ pub use terms::options::{Ngrams, TokenizerOptions};
 pub use terms::{Scratch, Tokenizer};
 pub use words::WordRule;
 pub use words::batch::Batch;
+pub use words::disguise::undisguised;
 pub use words::pieces::{PieceLengths, is_piece};
 
 /// The README's example.

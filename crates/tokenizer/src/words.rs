@@ -4,6 +4,7 @@
 //! in [`shapes`], and the runs of other text that contain words; [`exact`] finds the words in those.
 
 pub(crate) mod batch;
+pub(crate) mod disguise;
 pub(crate) mod exact;
 pub(crate) mod pieces;
 pub(crate) mod scan;

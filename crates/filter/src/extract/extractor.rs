@@ -11,7 +11,7 @@ use tamis_store::error::{Error, Reason, Result};
 use tamis_store::file::documents::document_name;
 use tamis_store::kind::Kind;
 use tamis_tokenizer::{
-    Batch, Ngrams, Occurrence, Tokenizer, TokenizerOptions, Vocabulary, WordRule, fingerprint,
+    Batch, Ngrams, Occurrence, Tokenizer, TokenizerOptions, Vocabulary, WordRule, fingerprint, undisguised,
 };
 
 use crate::extract::document::Document;
@@ -234,11 +234,12 @@ impl Extractor {
             }
             places.add(scope, occurrences);
         };
+        let text = if self.recipe.tokenizer.normalize { undisguised(text) } else { Cow::Borrowed(text) };
         let as_they_are = prefix.is_empty() && !self.has_colons;
         let is_body = prefix.is_empty()
             && self.recipe.kind == Kind::Mail
             && matches!(self.recipe.tokenizer.terms, Ngrams::Words { max: 1, .. });
-        self.tokenizer.for_each_batch(text, tokenizer_scratch, |batch| {
+        self.tokenizer.for_each_batch(&text, tokenizer_scratch, |batch| {
             let start = vocabulary.document().len();
             let mut counted = |occurrences: &[Occurrence]| counted(batch.are_signs(), occurrences);
             let outcome = if as_they_are {

@@ -82,17 +82,15 @@ impl Filter {
         Ok(score)
     }
 
-    /// Why the verdict of a spam filter is withheld.
+    /// Why the verdict of a spam filter is withheld; `None` if it is not, or is unsure anyway.
     fn doubt(&self, score: &Score, scratch: &Scratch) -> Option<Doubt> {
-        let is_spam = score.label == Some(self.spam()?);
+        let is_spam = score.label? == self.spam()?;
         let of_part = scratch.part.as_ref().map(|part| self.doubts_of(part));
         let [of_ham, of_spam] = of_part.unwrap_or_default().map(|nats| nats > 0.0);
         match is_spam {
             false if scratch.limits_hit().text => Some(Doubt::Unread),
             false if of_ham => Some(Doubt::Part),
-            false if score.label.is_some() && self.weighs_parts() && self.is_unfamiliar(scratch) => {
-                Some(Doubt::Unfamiliar)
-            }
+            false if self.weighs_parts() && self.is_unfamiliar(scratch) => Some(Doubt::Unfamiliar),
             true if of_spam => Some(Doubt::Header),
             _ => None,
         }

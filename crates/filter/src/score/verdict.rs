@@ -22,7 +22,7 @@ pub struct Score {
     pub log_odds: f64,
     /// Number of distinct known terms of the document; for mixed naive Bayes, the number of columns used.
     pub known_terms: usize,
-    /// Why a spam filter is unsure whatever the probability, if it is.
+    /// Why a spam filter withholds its verdict and is unsure, whatever the probability.
     pub doubt: Option<Doubt>,
 }
 

@@ -1,0 +1,167 @@
+//! Text as a person reads it: turned round where an override shows it so, and words that are spelled out.
+
+use std::borrow::Cow;
+
+/// The fewest letters of a word that is spelled out: `U.S.A.` is none.
+const LEAST: usize = 4;
+
+/// Signs that spell words out.
+const fn is_sign(byte: u8) -> bool {
+    matches!(byte, b'.' | b'|' | b'_' | b'-' | b'*' | b'/')
+}
+
+/// Undoes disguises that a reader looks through: letters that a right-to-left override (U+202E) shows in reverse, up to
+/// its end or that of the line, words of four letters or more that are spelled out by dots, bars, underscores, hyphens,
+/// stars or slashes, and words of three or more of which every letter is doubled.
+///
+/// ```
+/// use tamis_tokenizer::undisguised;
+///
+/// assert_eq!(undisguised("cheap v.i.a.g.r.a!"), "cheap viagra!");
+/// assert_eq!(undisguised("ccaasshh"), "cash");
+/// assert_eq!(undisguised("\u{202e}argaiv\u{202c} now"), "viagra now");
+/// assert_eq!(undisguised("U.S.A. a-b-c"), "U.S.A. a-b-c");
+/// ```
+pub fn undisguised(text: &str) -> Cow<'_, str> {
+    let text = if text.contains('\u{202e}') { Cow::Owned(forwards(text)) } else { Cow::Borrowed(text) };
+    let text = if has_spelled(text.as_bytes()) { Cow::Owned(spelled(&text)) } else { text };
+    if has_doubled(text.as_bytes()) { Cow::Owned(halved(&text)) } else { text }
+}
+
+/// Turns round what overrides show in reverse, unless it is written from right to left.
+fn forwards(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for line in text.split_inclusive('\n') {
+        let (words, end) = line.split_at(line.trim_end_matches(['\n', '\r']).len());
+        let mut parts = words.split('\u{202e}');
+        out.push_str(parts.next().unwrap_or_default());
+        for part in parts {
+            let (turned, rest) = part.split_once('\u{202c}').unwrap_or((part, ""));
+            match turned.chars().any(|c| ('\u{590}'..='\u{8ff}').contains(&c)) {
+                true => out.push_str(turned),
+                false => out.extend(turned.chars().rev()),
+            }
+            out.push_str(rest);
+        }
+        out.push_str(end);
+    }
+    out
+}
+
+/// Whether a letter stands between two equal signs. Without branches, so that many bytes are compared at once.
+fn has_spelled(bytes: &[u8]) -> bool {
+    let (inner, after) = (bytes.iter().skip(1), bytes.iter().skip(2));
+    let triples = bytes.iter().zip(inner).zip(after);
+    let is_spelled = |((a, letter), b): ((&u8, &u8), &u8)| {
+        u8::from(a == b) & u8::from(is_sign(*a)) & u8::from(letter.is_ascii_alphabetic())
+    };
+    triples.map(is_spelled).fold(0, |any, is| any | is) != 0
+}
+
+/// Whether three pairs of equal letters follow one another. Without branches, too.
+fn has_doubled(bytes: &[u8]) -> bool {
+    let is_doubled = |six: &[u8]| {
+        let are_equal = u8::from(six[0] == six[1]) & u8::from(six[2] == six[3]) & u8::from(six[4] == six[5]);
+        are_equal & u8::from(six[0].is_ascii_alphabetic())
+    };
+    bytes.windows(6).map(is_doubled).fold(0, |any, is| any | is) != 0
+}
+
+/// Halves the words of which every letter is doubled.
+fn halved(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for piece in text.split_inclusive(|c: char| !c.is_alphanumeric()) {
+        let word = piece.trim_end_matches(|c: char| !c.is_alphanumeric());
+        let mut pairs = word.as_bytes().chunks(2);
+        let is_doubled =
+            word.len() >= 6 && pairs.all(|two| two[0].is_ascii_alphabetic() && two.get(1) == Some(&two[0]));
+        match is_doubled {
+            true => out.extend(word.chars().step_by(2)),
+            false => out.push_str(word),
+        }
+        out.push_str(&piece[word.len()..]);
+    }
+    out
+}
+
+/// Joins the letters of words that are spelled out by one sign.
+fn spelled(text: &str) -> String {
+    let (bytes, mut out, mut copied, mut at) = (text.as_bytes(), String::with_capacity(text.len()), 0, 0);
+    while at + 2 < bytes.len() {
+        let sign = bytes[at + 1];
+        let begins = |before: &u8| before.is_ascii() && !before.is_ascii_alphanumeric() && !is_sign(*before);
+        let is_first = at == 0 || begins(&bytes[at - 1]);
+        if !(is_sign(sign) && is_first && bytes[at].is_ascii_alphabetic()) {
+            at += 1;
+            continue;
+        }
+        let pairs = bytes[at + 1..].chunks_exact(2);
+        let n = pairs.take_while(|pair| pair[0] == sign && pair[1].is_ascii_alphabetic()).count();
+        let end = at + 2 * n + 1;
+        let ends_word = bytes.get(end).is_none_or(|next| !next.is_ascii_alphanumeric() && *next < 0x80);
+        if n + 1 >= LEAST && ends_word {
+            out.push_str(&text[copied..at]);
+            out.extend(bytes[at..end].iter().step_by(2).map(|byte| char::from(*byte)));
+            copied = end;
+        }
+        at = end.max(at + 1);
+    }
+    out.push_str(&text[copied..]);
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::undisguised;
+    use proptest::prelude::*;
+
+    #[test]
+    fn what_is_no_disguise_stays() {
+        for text in [
+            "",
+            ".",
+            "a.b",
+            "www.a.b.org",
+            "a.b.c.",
+            "e.g. i.e.",
+            "1.2.3.4.5",
+            "- a - b - c - d",
+            "a.b-c.d",
+            "x.v.i.a.gra",
+            "ab.c.d.e.f",
+            "é.a.b.c.d",
+            "a.b.c.d9",
+            "\u{202d}abc",
+        ] {
+            assert_eq!(undisguised(text), text);
+        }
+        // Hebrew is read from right to left
+        assert_eq!(undisguised("\u{202e}שלום\u{202c} a"), "שלום a");
+    }
+
+    #[test]
+    fn words_are_read_as_they_are_shown() {
+        for (text, expected) in [
+            ("v|i|a|g|r|a", "viagra"),
+            ("F_R_E_E, c-a-s-h", "FREE, cash"),
+            ("pprriizzee, TTOODDAAYY! aabb aabbc", "prize, TODAY! aabb aabbc"),
+            ("x a.b.c.d.\r\n", "x abcd.\r\n"),
+            ("\u{202e}eerf\r\nnow", "free\r\nnow"),
+            ("a \u{202e}b\u{202c}c \u{202e}a.i.v.a\u{202c}", "a bc avia"),
+        ] {
+            assert_eq!(undisguised(text), expected);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_loses_nothing_but_signs_and_overrides(text in "([a-c.|é \u{202e}\u{202c}\n]|a\\.b\\.c\\.d){0,40}") {
+            let kept = |text: &str| {
+                let mut all: Vec<_> = text.chars().filter(|c| !".|\u{202e}\u{202c}".contains(*c)).collect();
+                all.sort_unstable();
+                all
+            };
+            prop_assert_eq!(kept(&undisguised(&text)), kept(&text));
+        }
+    }
+}
