@@ -15,9 +15,6 @@ pub(crate) struct PartVerdict {
     pub(crate) window: Range<usize>,
     /// The log-odds of the header alone, if it is enough to judge by.
     pub(crate) header: Option<f64>,
-    /// By how much the worst window and the header follow the whole, when a correction moves it: the lengths of their vectors
-    /// by that of the document.
-    pub(crate) follow: [f64; 2],
 }
 
 /// The part that decides about a document.

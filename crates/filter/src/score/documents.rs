@@ -13,8 +13,8 @@ use crate::score::filter::Filter;
 use crate::score::verdict::{Doubt, Score, likeliest, sigmoid, verdict};
 use crate::scorers::scratch::{LabelScore, Scratch};
 
-/// The least that a part is taken to follow a correction by, so that none has to be too large.
-const LEAST_FOLLOW: f64 = 0.25;
+/// A model that has learned as much ham judges headers by themselves.
+const ENOUGH_HAM: u64 = 200;
 
 impl Filter {
     /// Scores a raw RFC 5322 message.
@@ -110,9 +110,12 @@ impl Filter {
     /// By how much the worst part of a document speaks against ham, and its header against spam, in nats; 0 if it does not. The
     /// header is judged by itself, whatever share of spam is expected, and not by a model that has seen little ham.
     fn doubts_of(&self, part: &PartVerdict) -> [f64; 2] {
-        let ([_, upper], most) = (self.spam_thresholds(), self.scorer.most_of_ham());
-        let against_spam = most.and(part.header).map_or(0.0, |header| self.decision().lower - header);
-        [part.worst - most.unwrap_or(upper), against_spam].map(|nats| nats.max(0.0))
+        let totals = self.layers().totals().iter().zip(0..);
+        let ham = totals.filter(|(_, class)| Some(*class) != self.spam()).map(|(of_ham, _)| of_ham.documents);
+        let header = part.header.filter(|_| ham.sum::<u64>() >= ENOUGH_HAM);
+        let against_ham = part.worst - self.scorer.most_of_ham().unwrap_or(self.spam_thresholds()[1]);
+        let against_spam = self.decision().lower - header.unwrap_or(f64::INFINITY);
+        [against_ham, against_spam].map(|nats| nats.max(0.0))
     }
 
     /// For the document that was scored last: what its parts add to the log-odds of spam that a correction has to overcome to
@@ -121,14 +124,8 @@ impl Filter {
         let (part, [lower, upper]) = (scratch.part.as_ref()?, self.spam_thresholds());
         let [against_ham, against_spam] = self.doubts_of(part);
         let (z, whole) = (scratch.lifted, scratch.lifted - part.lift);
-        // what parts lack takes more of the whole, since they follow it by their share
-        let [of_part, of_header] =
-            part.follow.map(|follow| move |nats: f64| nats.max(0.0) / follow.max(LEAST_FOLLOW));
-        let is_lifted = part.lift > 0.0;
-        let lacks_ham = against_ham.max(if is_lifted { z - lower } else { 0.0 });
-        let lacks_spam = if is_lifted { of_part(upper - z).min(upper - whole) } else { upper - whole };
-        let to_ham = whole.max(lower + of_part(lacks_ham));
-        let to_spam = upper - lacks_spam.max(of_header(against_spam));
+        let to_ham = z.max(if against_ham > 0.0 { lower + against_ham } else { whole });
+        let to_spam = z.min(if against_spam > 0.0 { upper - against_spam } else { z });
         Some([to_ham - whole, to_spam - whole])
     }
 

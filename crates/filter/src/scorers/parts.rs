@@ -72,7 +72,6 @@ impl PartSums {
         self.part.clone_from(&self.outside);
         let header = self.score(log_odds);
         let header = Some(header).filter(|_| self.readings.known_terms >= ENOUGH);
-        let mut follow = [1.0, self.outside.length_by(&memo.sums)];
         let (mut worst, mut window) = (f64::NEG_INFINITY, 0..0);
         for stretches in windows(&stretches) {
             self.part.clone_from(&self.outside);
@@ -88,7 +87,7 @@ impl PartSums {
             self.count(counted, places, u32::MAX);
             self.part.clone_from(&self.outside);
             memo.sum_places(self.counts.iter().copied(), amount, &mut self.part);
-            (worst, follow[0]) = (self.score(log_odds), self.part.length_by(&memo.sums));
+            worst = self.score(log_odds);
         }
         let mut scores = PartScores { windows: n_windows, highest: worst, seen: None };
         if stretches.iter().any(|stretch| !stretch.is_seen) {
@@ -106,7 +105,7 @@ impl PartSums {
             true => DecidingPart { stretches: Some(window.clone()), price },
             false => DecidingPart { stretches: None, price: 0.0 },
         };
-        PartVerdict { deciding: (lift > 0.0).then_some(deciding), lift, worst, window, header, follow }
+        PartVerdict { deciding: (lift > 0.0).then_some(deciding), lift, worst, window, header }
     }
 }
 

@@ -104,12 +104,6 @@ impl DocumentSums {
         self.columns.resize(n_sums, 0.0);
     }
 
-    /// The length of the vector of some of a document's terms, by that of all terms; 1 without terms.
-    pub fn length_by(&self, all: &DocumentSums) -> f64 {
-        let [own, all] = [self, all].map(|sums| sums.scalars.full_square);
-        if own > 0.0 && all > 0.0 { (own / all).sqrt() } else { 1.0 }
-    }
-
     /// Adds the sums over other terms.
     pub fn add_sums(&mut self, other: &DocumentSums) {
         let (to, Scalars { weight, square, full_square, absent, known }) = (&mut self.scalars, other.scalars);
