@@ -256,6 +256,7 @@ mod slow {
             })
             .collect();
         let missed = missed(&filter, &test_ham, &changed);
-        assert!(missed * 100 <= 3 * changed.len(), "{missed} of {} missed", changed.len());
+        // without parts, nearly all would be
+        assert!(missed * 100 <= 5 * changed.len(), "{missed} of {} missed", changed.len());
     }
 }
