@@ -74,7 +74,7 @@ mod slow {
             count(|_, verdict| verdict == "unsure"),
         );
         // of 2,087 ham and of 3,024 messages
-        assert!(lost <= 5 && unsure <= 60, "{lost} ham lost, {unsure} unsure");
+        assert!(lost <= 3 && unsure <= 70, "{lost} ham lost, {unsure} unsure");
     }
 
     #[test]
