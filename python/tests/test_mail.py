@@ -316,11 +316,13 @@ def test_a_forked_process_has_threads_too(mail: tamis.Filter) -> None:
 
 def test_models_add_up(tmp_path: Path, inbox: list[bytes]) -> None:
     documents, labels = labelled(MAIL)
+    # a model remembers documents without the parts that a spam filter is fitted to
+    labels = [label.replace("spam", "bulk") for label in labels]
     parts = [tamis.Filter.train(documents[at::3], labels[at::3]) for at in range(3)]
     whole = tamis.Filter.train(documents, labels, deduplicate=True)
     merged = [tamis.Filter.merge(order) for order in (parts, parts[::-1])]
     assert merged[0].to_bytes() == merged[1].to_bytes() == whole.to_bytes()
-    assert merged[0].information["documents"] == {"ham": 82, "spam": 85}
+    assert merged[0].information["documents"] == {"ham": 82, "bulk": 85}
     stripped = tamis.Filter.merge(parts, strip=True)
     assert (stripped.information["keep"], whole.information["keep"]) == ("digests", "terms")
     with pytest.raises(tamis.TamisError, match="model"):

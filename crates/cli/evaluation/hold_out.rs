@@ -8,7 +8,7 @@ use tamis_program::shown_path;
 use tamis_train::evaluate::{HeldOutScore, Prequential, cross_validate, cross_validate_labels};
 use tamis_train::options::Labels;
 use tamis_train::{
-    ClassId, Classes, Decision, Document, Kind, Score, Scoring, TrainOptions, Trainer, may_judge,
+    ClassId, Classes, Decision, Document, Doubt, Kind, Score, Scoring, TrainOptions, Trainer, may_judge,
     positive_class, spam_class, split_labels,
 };
 
@@ -198,7 +198,10 @@ fn decided(
 ) -> Option<ClassId> {
     let positive = positive_class(classes);
     let is_positive = decision.is_positive(held_out.log_odds_of(positive))?;
-    may_judge(spam, held_out.score.known_terms).then_some(if is_positive { positive } else { 1 - positive })
+    let class = if is_positive { positive } else { 1 - positive };
+    let is_withheld = |doubt| (doubt == Doubt::Header) == (spam == Some(class));
+    let Score { known_terms, doubt, .. } = held_out.score;
+    (may_judge(spam, known_terms) && !doubt.is_some_and(is_withheld)).then_some(class)
 }
 
 /// Scores every document by a model of the other documents (in folds) or of those before it. In folds, only documents
