@@ -4,7 +4,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use tamis_program::{commit, named, shown_path};
-use tamis_train::{ClassId, Document, Error, ErrorKind, Filter, LearnOptions, Learner, LiveFilter, Scratch};
+use tamis_train::{
+    ClassId, Document, Error, ErrorKind, Filter, LearnOptions, Learner, LiveFilter, Score, Scratch,
+};
 
 use crate::ledger::entry::Opinion;
 use crate::ledger::messages::MessageStates;
@@ -66,10 +68,7 @@ impl AccountModel {
     ) -> Result<Option<Opinion>> {
         let judge = |filter: &Filter, scratch: &mut Scratch| {
             let score = filter.score(Document::Mail(bytes), scratch)?;
-            Ok::<_, Error>(
-                likeliest(account, known, filter, scratch)
-                    .filter(|_| score.known_terms > 0 && score.doubt.is_none()),
-            )
+            Ok::<_, Error>(likeliest(account, known, filter, scratch, &score))
         };
         if !is_learned {
             return self.filter.ask(|filter, scratch| judge(filter, scratch)).map_err(named(&self.path));
@@ -148,7 +147,11 @@ pub(crate) fn likeliest(
     known: &MessageStates,
     filter: &Filter,
     scratch: &Scratch,
+    score: &Score,
 ) -> Option<Opinion> {
+    if score.known_terms == 0 {
+        return None;
+    }
     let weight_of = |class| {
         let is_junk = filter.classes().label(class).is_some_and(|label| account.is_junk(label));
         if is_junk { junk_weight(known, filter, class) } else { 1.0 }
@@ -157,7 +160,8 @@ pub(crate) fn likeliest(
     let weighted: Vec<(ClassId, f64)> = weighted.collect();
     let sum: f64 = weighted.iter().map(|(_, weight)| weight).sum();
     let (class, weight) = weighted.into_iter().max_by(|a, b| a.1.total_cmp(&b.1).then(b.0.cmp(&a.0)))?;
-    let probability = weight / sum;
+    // a verdict that is withheld is as sure as a coin
+    let probability = if score.doubt.is_some() { 0.5 } else { weight / sum };
     let log_odds = (probability / (1.0 - probability)).ln().clamp(-1e3, 1e3);
     Some(Opinion { label: filter.classes().label(class)?.to_owned(), probability, log_odds })
 }

@@ -108,8 +108,7 @@ impl Replay {
                 let Some(class) = class else { continue };
                 let score = filter.score(Document::Mail(&bytes), &mut scratch)?;
                 outcomes.push(HeldOutScore::new(class, score, scratch.probabilities()[usize::from(class)]));
-                let opinion = likeliest(account, &known, filter, &scratch)
-                    .filter(|_| score.known_terms > 0 && score.doubt.is_none());
+                let opinion = likeliest(account, &known, filter, &scratch, &score);
                 let header = Header::parse(&bytes);
                 let verdict = decide(account, &known, &header, opinion.as_ref());
                 let left = Event::Left { place: message.place.clone(), opinion: opinion.clone() };
