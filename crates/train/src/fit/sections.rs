@@ -82,7 +82,7 @@ pub(crate) fn document_sections(
         let encode = |(chunk, learned): (usize, &[TrainingDocument])| {
             let (mut vectors, mut ends) = (Vec::new(), Vec::with_capacity(learned.len()));
             for (at, document) in (chunk * TOGETHER..).zip(learned) {
-                encode_name(document.name(), &mut vectors);
+                encode_name(&document.more().name, &mut vectors);
                 if let SolutionWeights::Correction(_, coefficients) = &fitted.weights {
                     encode_coefficients(
                         &coefficients.of_document(block * BLOCK + at).collect::<Vec<_>>(),
@@ -91,7 +91,7 @@ pub(crate) fn document_sections(
                 }
                 if let Some(encoded) = &encoded {
                     if has_vectors {
-                        encode_dense(document.dense(), &mut vectors);
+                        encode_dense(&document.more().dense, &mut vectors);
                     }
                     encode_vector(encoded.terms(at).vector().row(), &mut vectors);
                 }
@@ -108,10 +108,10 @@ pub(crate) fn document_sections(
                     digest: document.digest,
                     class: document.class.into(),
                     multiplicity: document.multiplicity.into(),
-                    fraction: document.fraction().into(),
+                    fraction: document.more().fraction.into(),
                     date: document.date().into(),
                     group: document.group.into(),
-                    message: document.message().into(),
+                    message: document.more().message.into(),
                     held_out: own.map_or([f32::NAN; 5], as_kept).map(F32::new),
                     learned: 0.into(),
                     vector_end: (vectors.len() + end).into(),

@@ -125,7 +125,7 @@ fn learn_reals(
 /// The real values of a row, by column.
 fn values(document: &TrainingDocument, n_reals: usize) -> Vec<Option<f64>> {
     let mut values = vec![None; n_reals];
-    document.reals().iter().for_each(|(column, real)| values[*column] = Some(*real));
+    document.more().reals.iter().for_each(|(column, real)| values[*column] = Some(*real));
     values
 }
 

@@ -22,6 +22,7 @@ use crate::gather::rows::{RowId, TermRows};
 ///
 /// Their terms have canonical ids and are stored in blocks of documents, packed into about two bytes per term. A fit
 /// reads one block at a time. Whatever exceeds a bound is in a temporary file.
+#[derive(Default)]
 pub(crate) struct Collection {
     pub(crate) documents: Vec<TrainingDocument>,
     row_blocks: RowBlocks,
@@ -67,19 +68,9 @@ impl Collection {
         });
         let blocks = blocks.collect::<io::Result<Vec<_>>>();
         let row_blocks = blocks.and_then(|blocks| in_order(&blocks, documents.len())).map_err(spill)?;
-        let has_stretches = documents.iter().any(|document| !document.stretches().is_empty());
+        let has_stretches = documents.iter().any(|document| !document.more().stretches.is_empty());
         let stretches = has_stretches.then(|| StretchRows { rows, ids: ids.to_vec() });
-        Ok(Collection {
-            documents,
-            row_blocks,
-            n_terms,
-            groups_are_copies: false,
-            near_duplicates: NearDuplicates::default(),
-            left_out: Vec::new(),
-            stretches,
-            failed: OnceLock::new(),
-            spare: Mutex::default(),
-        })
+        Ok(Collection { documents, row_blocks, n_terms, stretches, ..Collection::default() })
     }
 
     /// Takes documents that are already in order, with their terms.
@@ -94,17 +85,7 @@ impl Collection {
             row_blocks.push(all.len(), vector.row()).map_err(spill)?;
             all.push(document);
         }
-        Ok(Collection {
-            documents: all,
-            row_blocks,
-            n_terms,
-            groups_are_copies: false,
-            near_duplicates: NearDuplicates::default(),
-            left_out: Vec::new(),
-            stretches: None,
-            failed: OnceLock::new(),
-            spare: Mutex::default(),
-        })
+        Ok(Collection { documents: all, row_blocks, n_terms, ..Collection::default() })
     }
 
     /// Sets what the groups are in a model of this kind, see [`groups_are_copies`].
@@ -124,9 +105,9 @@ impl Collection {
         let of_some = |documents: &[TrainingDocument]| -> Result<VectorStatistics> {
             let mut sums = none.clone();
             let is_counted =
-                |d: &&TrainingDocument| usize::from(d.class) < n_classes && !d.dense().is_empty();
+                |d: &&TrainingDocument| usize::from(d.class) < n_classes && !d.more().dense.is_empty();
             for document in documents.iter().filter(is_counted) {
-                sums.observe_times(document.class, document.dense(), document.multiplicity)?;
+                sums.observe_times(document.class, &document.more().dense, document.multiplicity)?;
             }
             Ok(sums)
         };
@@ -229,7 +210,7 @@ impl Documents for Collection {
     }
 
     fn vector(&self, document: usize) -> &[f32] {
-        self.documents[document].dense()
+        &self.documents[document].more().dense
     }
 
     fn groups_are_copies(&self) -> bool {
@@ -258,7 +239,7 @@ impl Documents for Collection {
             let terms = self.kept(CountVector::from_pairs(terms).unwrap_or_default());
             Stretch { terms, ends_part: of.ends_part, is_seen: of.is_seen }
         };
-        document.stretches().iter().map(stretch).collect()
+        document.more().stretches.iter().map(stretch).collect()
     }
 }
 

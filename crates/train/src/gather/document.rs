@@ -1,6 +1,7 @@
 //! Learned documents as a trainer stores them, and an index to find them.
 
 use std::hash::{BuildHasher, RandomState};
+use std::sync::LazyLock;
 
 use hashbrown::HashTable;
 use tamis_model::{ClassId, Classes, Example, Label, Stretch};
@@ -51,6 +52,8 @@ pub(crate) struct More {
     pub(crate) fraction: i32,
 }
 
+static NO_MORE: LazyLock<More> = LazyLock::new(More::default);
+
 impl TrainingDocument {
     /// A document that was counted once.
     pub(crate) fn new(digest: [u8; 16], group: u64, more: More) -> Self {
@@ -58,40 +61,17 @@ impl TrainingDocument {
         TrainingDocument { digest, group, terms: None, multiplicity: 1, class: UNLABELLED, part: 0, more }
     }
 
+    /// What few documents have, or all of mail.
+    pub(crate) fn more(&self) -> &More {
+        self.more.as_deref().unwrap_or(&NO_MORE)
+    }
+
     pub(crate) fn date(&self) -> i64 {
-        self.more.as_ref().and_then(|more| more.date).unwrap_or(NO_DATE)
-    }
-
-    pub(crate) fn name(&self) -> &str {
-        self.more.as_ref().map_or("", |more| &more.name)
-    }
-
-    pub(crate) fn message(&self) -> u64 {
-        self.more.as_ref().map_or(0, |more| more.message)
-    }
-
-    pub(crate) fn cuts(&self) -> u64 {
-        self.more.as_ref().map_or(0, |more| more.cuts)
-    }
-
-    pub(crate) fn stretches(&self) -> &[Stretch<RowId>] {
-        self.more.as_ref().map_or(&[], |more| &more.stretches)
-    }
-
-    pub(crate) fn reals(&self) -> &[(usize, f64)] {
-        self.more.as_ref().map_or(&[], |more| &more.reals)
-    }
-
-    pub(crate) fn dense(&self) -> &[f32] {
-        self.more.as_ref().map_or(&[], |more| &more.dense)
-    }
-
-    pub(crate) fn fraction(&self) -> i32 {
-        self.more.as_ref().map_or(0, |more| more.fraction)
+        self.more().date.unwrap_or(NO_DATE)
     }
 
     pub(crate) fn set_fraction(&mut self, fraction: i32) {
-        if fraction != self.fraction() {
+        if fraction != self.more().fraction {
             self.more.get_or_insert_default().fraction = fraction;
         }
     }
@@ -99,11 +79,11 @@ impl TrainingDocument {
     /// Takes over the rows of an equal document.
     pub(crate) fn share(&mut self, known: &TrainingDocument) {
         (self.part, self.terms) = (known.part, known.terms);
-        self.set_stretches(known.stretches().to_vec());
+        self.set_stretches(known.more().stretches.to_vec());
     }
 
     pub(crate) fn set_stretches(&mut self, stretches: Vec<Stretch<RowId>>) {
-        if !stretches.is_empty() || !self.stretches().is_empty() {
+        if !stretches.is_empty() || !self.more().stretches.is_empty() {
             self.more.get_or_insert_default().stretches = stretches;
         }
     }
@@ -120,25 +100,25 @@ impl TrainingDocument {
         if later.is_before(self) {
             self.group = later.group;
             if self.date() != later.date() {
-                self.more.get_or_insert_default().date = later.more.as_ref().and_then(|more| more.date);
+                self.more.get_or_insert_default().date = later.more().date;
             }
         }
         self.unite(later);
-        self.set_fraction(self.fraction().max(later.fraction()));
+        self.set_fraction(self.more().fraction.max(later.more().fraction));
     }
 
     fn unite(&mut self, other: &TrainingDocument) {
-        let mut name: Box<str> = self.name().into();
-        keep_least(&mut name, other.name());
-        if *name != *self.name() {
+        let mut name = self.more().name.clone();
+        keep_least(&mut name, &other.more().name);
+        if name != self.more().name {
             self.more.get_or_insert_default().name = name;
         }
-        let message = least_message(self.message(), other.message());
-        if message != self.message() {
+        let message = least_message(self.more().message, other.more().message);
+        if message != self.more().message {
             self.more.get_or_insert_default().message = message;
         }
-        let dense = greatest_dense(self.dense(), other.dense());
-        if dense != self.dense() {
+        let dense = greatest_dense(&self.more().dense, &other.more().dense);
+        if *dense != *self.more().dense {
             self.more.get_or_insert_default().dense = dense.into();
         }
     }
@@ -147,25 +127,25 @@ impl TrainingDocument {
     /// group, date or stretches. The smallest one counts, so that the order of arrival
     /// does not matter.
     fn is_before(&self, other: &TrainingDocument) -> bool {
-        (self.group, self.date(), self.cuts()) < (other.group, other.date(), other.cuts())
+        (self.group, self.date(), self.more().cuts) < (other.group, other.date(), other.more().cuts)
     }
 
     /// The document's label, with the row of its terms.
     pub(crate) fn labelled<'a>(&'a self, row: CountRow<'a>) -> Example<'a> {
         let Label { class, multiplicity, group, fraction } = self.label();
-        Example { row, class, multiplicity, group, fraction, vector: self.dense() }
+        Example { row, class, multiplicity, group, fraction, vector: &self.more().dense }
     }
 
     /// The document's label.
     pub(crate) fn label(&self) -> Label {
         let TrainingDocument { class, multiplicity, group, .. } = *self;
-        Label { class, multiplicity, group, fraction: self.fraction() }
+        Label { class, multiplicity, group, fraction: self.more().fraction }
     }
 
     /// Counts another copy of the same document.
     pub(crate) fn repeat(&mut self, mut other: TrainingDocument) -> Result<()> {
         let multiplicity = copies(self.multiplicity, other.multiplicity)?;
-        let fraction = self.fraction().saturating_add(other.fraction());
+        let fraction = self.more().fraction.saturating_add(other.more().fraction);
         self.put_first(&mut other);
         self.multiplicity = multiplicity;
         self.set_fraction(fraction);
@@ -175,9 +155,9 @@ impl TrainingDocument {
     /// Swaps two equal documents if needed, so that `self` is the one that counts. Both get the same name.
     pub(crate) fn put_first(&mut self, other: &mut TrainingDocument) {
         self.unite(other);
-        self.set_fraction(self.fraction().max(other.fraction()));
+        self.set_fraction(self.more().fraction.max(other.more().fraction));
         if other.is_before(self) {
-            other.set_fraction(self.fraction());
+            other.set_fraction(self.more().fraction);
             other.unite(self);
             std::mem::swap(self, other);
         }

@@ -165,10 +165,21 @@ fn sum_stretch<'s>(
 
 /// Subtracts the counts of a document whose terms are stored.
 pub(crate) fn uncount(parts: &mut [Shard], document: &TrainingDocument) -> Result<()> {
-    let part = &mut parts[usize::from(document.part)];
-    let terms = document.terms.map_or_else(|| Ok(Vec::new()), |row| part.rows.get(row)).map_err(spill)?;
-    let vector = CountVector::from_pairs(terms)
-        .map_err(|e| Error::inconsistent("documents", "terms, each once", e))?;
-    let (statistics, class) = part.statistics_of(document.class);
+    let vector = row(parts, document, None)?;
+    let (statistics, class) = parts[usize::from(document.part)].statistics_of(document.class);
     Ok(statistics.forget(class, vector.row())?)
+}
+
+/// The terms of a document, by `ids` or by the ids of its part.
+pub(crate) fn row(
+    parts: &[Shard],
+    document: &TrainingDocument,
+    ids: Option<&[Vec<TermId>]>,
+) -> Result<CountVector> {
+    let part = usize::from(document.part);
+    let terms =
+        document.terms.map_or_else(|| Ok(Vec::new()), |row| parts[part].rows.get(row)).map_err(spill)?;
+    let id = |id: TermId| ids.map_or(id, |ids| ids[part][id as usize]);
+    CountVector::from_pairs(terms.into_iter().map(|(term, count)| (id(term), count)))
+        .map_err(|e| Error::inconsistent("documents", "terms, each once", e))
 }

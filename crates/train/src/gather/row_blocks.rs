@@ -60,6 +60,7 @@ pub(super) fn in_order(parts: &[RowBlocks], documents: usize) -> io::Result<RowB
 }
 
 /// Rows by block.
+#[derive(Default)]
 pub(super) struct RowBlocks {
     pub(super) blocks: Vec<RowBlock>,
     spool: Spool,
@@ -101,13 +102,7 @@ const HELD: usize = if cfg!(test) { 1 << 16 } else { 16 << 20 };
 
 impl RowBlocks {
     pub(super) fn new(n_blocks: usize) -> Self {
-        RowBlocks {
-            blocks: vec![RowBlock::default(); n_blocks],
-            spool: Spool::default(),
-            held: 0,
-            ids: Vec::new(),
-            counts: Vec::new(),
-        }
+        RowBlocks { blocks: vec![RowBlock::default(); n_blocks], ..RowBlocks::default() }
     }
 
     pub(super) fn push(&mut self, document: usize, row: CountRow<'_>) -> io::Result<()> {

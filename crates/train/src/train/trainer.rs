@@ -360,7 +360,7 @@ impl Trainer {
         let known = known.map(|place| &mut self.documents[place]);
         known.as_ref().map_or(Ok(0), |known| copies(known.multiplicity, 1))?;
         self.choices.texts.as_mut().map_or(Ok(()), |texts| texts.push(given, &self.extractor))?;
-        let same = known.filter(|known| known.cuts() == document.cuts());
+        let same = known.filter(|known| known.more().cuts == document.more().cuts);
         if let Some(known) = same {
             if self.options.counts_once() && digest != self.nothing {
                 known.meet(&document);

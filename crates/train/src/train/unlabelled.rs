@@ -4,13 +4,12 @@ use hashbrown::HashSet;
 use rayon::prelude::*;
 use tamis_model::{Example, Statistics};
 use tamis_store::config::scoring::Scoring;
-use tamis_store::disk::spool::spill;
-use tamis_store::error::{Error, Result};
+use tamis_store::error::Result;
 use tamis_tokenizer::{CountVector, TermId};
 
 use crate::fit::self_training::{PseudoLabels, SelfTraining};
 use crate::gather::document::{TrainingDocument, UNLABELLED};
-use crate::gather::merged::Shard;
+use crate::gather::merged::{Shard, row};
 use crate::train::trainer::Trainer;
 
 impl Trainer {
@@ -89,18 +88,4 @@ fn common_ids(parts: &[Shard]) -> Vec<Vec<TermId>> {
         of_part.iter().map(|it| all.partition_point(|other| other < it) as TermId).collect()
     };
     of_parts.into_iter().map(ids).collect()
-}
-
-/// The terms of a document, by `ids` or by the ids of its part.
-pub(crate) fn row(
-    parts: &[Shard],
-    document: &TrainingDocument,
-    ids: Option<&[Vec<TermId>]>,
-) -> Result<CountVector> {
-    let part = usize::from(document.part);
-    let terms =
-        document.terms.map_or_else(|| Ok(Vec::new()), |row| parts[part].rows.get(row)).map_err(spill)?;
-    let id = |id: TermId| ids.map_or(id, |ids| ids[part][id as usize]);
-    CountVector::from_pairs(terms.into_iter().map(|(term, count)| (id(term), count)))
-        .map_err(|e| Error::inconsistent("documents", "terms, each once", e))
 }

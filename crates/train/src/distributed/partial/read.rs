@@ -48,15 +48,16 @@ impl Trainer {
                     .map_err(spill)
             };
             let mut document = documents.document(ids.len(), has_terms, &mut keep)?;
-            if document.reals().iter().any(|(column, _)| *column >= n_reals) {
+            if document.more().reals.iter().any(|(column, _)| *column >= n_reals) {
                 return Err(broken());
             }
             let class = usize::from(document.class);
             let Some(counted) = counted.get_mut(class) else { return Err(broken()) };
             *counted = counted.saturating_add(document.multiplicity.into());
-            if let Some(gone) = gone.as_mut().filter(|_| header.counts_alone && !document.dense().is_empty())
+            if let Some(gone) =
+                gone.as_mut().filter(|_| header.counts_alone && !document.more().dense.is_empty())
             {
-                gone.observe_times(document.class, document.dense(), document.multiplicity)?;
+                gone.observe_times(document.class, &document.more().dense, document.multiplicity)?;
             }
             document.class = classes[class];
             self.remember(document)?;

@@ -83,7 +83,7 @@ fn recount(trainer: &mut Trainer) -> Result<()> {
             let terms = read(of.terms, &mut counted.vocabulary)?;
             Ok(Stretch { terms: counted.rows.push(terms.into_iter()).map_err(spill)?, ..*of })
         };
-        document.set_stretches(document.stretches().iter().map(stretch).collect::<Result<_>>()?);
+        document.set_stretches(document.more().stretches.iter().map(stretch).collect::<Result<_>>()?);
         let vector = CountVector::from_pairs(terms.iter().copied())
             .map_err(|e| Error::inconsistent("documents", "terms, each once", e))?;
         let TrainingDocument { class, multiplicity, .. } = *document;

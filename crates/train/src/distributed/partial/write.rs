@@ -90,20 +90,20 @@ fn documents_section(documents: &mut Collection) -> Result<Spool> {
 fn encode(document: &TrainingDocument, terms: CountRow<'_>, out: &mut Vec<u8>) {
     out.extend_from_slice(&document.digest);
     out.extend_from_slice(&document.group.to_le_bytes());
-    out.extend_from_slice(&document.message().to_le_bytes());
+    out.extend_from_slice(&document.more().message.to_le_bytes());
     put_varint(document.class.into(), out);
     put_varint(document.multiplicity.into(), out);
-    put_varint(zigzag(document.fraction().into()), out);
+    put_varint(zigzag(document.more().fraction.into()), out);
     // 0 means no date: `NO_DATE` alone has the highest code, which plus one would overflow
     let date = document.date();
     put_varint(if date == NO_DATE { 0 } else { zigzag(date) + 1 }, out);
-    put_varint(document.cuts(), out);
-    put_varint(document.reals().len() as u64, out);
-    for (column, real) in document.reals() {
+    put_varint(document.more().cuts, out);
+    put_varint(document.more().reals.len() as u64, out);
+    for (column, real) in &document.more().reals {
         put_varint(*column as u64, out);
         out.extend_from_slice(&real.to_bits().to_le_bytes());
     }
-    encode_dense(document.dense(), out);
+    encode_dense(&document.more().dense, out);
     put_vector(terms, out);
 }
 

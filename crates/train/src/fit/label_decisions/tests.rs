@@ -75,7 +75,7 @@ fn a_label_that_cannot_be_told_is_not_given() {
 fn an_explanation_adds_up_to_the_log_odds_of_the_label() {
     let filter = model(&texts(320)).into_filter().unwrap();
     for text in ["wheat1 wheat2 report", "gold1 oil2", "nothing known"] {
-        let explanation = filter.explain_text(text, &mut Scratch::default()).unwrap();
+        let explanation = filter.explain(Document::Text(text), &mut Scratch::default()).unwrap();
         let sum: f64 = explanation.terms.iter().map(|term| term.contribution).sum();
         assert!((explanation.intercept + sum - explanation.score.log_odds).abs() < 1e-9, "{text}");
     }
