@@ -155,7 +155,7 @@ mod tests {
                     prop_assert_eq!(bare.count(word), Ok(place));
                     let term = vocabulary.document()[place];
                     prop_assert_eq!(vocabulary.term(term.id), Some(word.as_str()));
-                    prop_assert_eq!(vocabulary.fingerprint(term.id), Some(term.fingerprint));
+                    prop_assert_eq!(vocabulary.id_of_fingerprint(term.fingerprint), Some(term.id));
                     prop_assert_eq!(term.count as usize, words.iter().filter(|it| *it == word).count());
                 }
                 prop_assert_eq!(bare.document(), vocabulary.document());

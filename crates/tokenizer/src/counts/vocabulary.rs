@@ -363,26 +363,6 @@ impl Vocabulary {
         self.all_ids().zip(self.fingerprints.iter().copied())
     }
 
-    /// The fingerprint of a term.
-    pub fn fingerprint(&self, id: TermId) -> Option<u64> {
-        self.fingerprints.get(id as usize).copied()
-    }
-
-    /// Adds the terms of `other`. Returns the id here of each id there.
-    ///
-    /// # Errors
-    /// Together the vocabularies hold more than 2^32 - 1 terms; nothing changes then.
-    pub fn merge(&mut self, other: &Vocabulary) -> Result<Vec<TermId>, VocabularyFull> {
-        // count the new terms only if the sum of both sizes is too large
-        if self.len() + other.len() > MAX_TERMS {
-            let new = other.fingerprints.iter().filter(|&&it| self.id_of_fingerprint(it).is_none()).count();
-            if self.len() + new > MAX_TERMS {
-                return Err(VocabularyFull);
-            }
-        }
-        other.iter().map(|(id, term)| self.intern_as(other.fingerprints[id as usize], term)).collect()
-    }
-
     /// The ids with the texts of their terms, in order of id.
     pub fn iter(&self) -> impl Iterator<Item = (TermId, &str)> {
         self.all_ids().zip(self.texts.iter())
@@ -434,8 +414,7 @@ mod tests {
         let vocabulary = vocabulary(&words);
         assert_eq!(vocabulary.iter().collect::<Vec<_>>(), [(0, "b"), (1, "a"), (2, ""), (3, "é")]);
         assert_eq!(vocabulary.term(4), None);
-        assert_eq!(vocabulary.fingerprint(1), Some(fingerprint("a")));
-        assert_eq!(vocabulary.fingerprint(4), None);
+        assert_eq!(vocabulary.fingerprints().nth(1), Some((1, fingerprint("a"))));
         assert!(Vocabulary::new().is_empty());
     }
 
@@ -446,9 +425,7 @@ mod tests {
             one.intern_as(fingerprint, term).unwrap();
         }
         assert_eq!(one.iter().collect::<Vec<_>>(), [(0, "first"), (1, "a"), (2, "last")]);
-        let mut other = Vocabulary::new();
-        other.intern_as(8, "Aaaaa").unwrap();
-        assert_eq!(one.merge(&other), Ok(vec![1]));
+        assert_eq!(one.intern_as(8, "Aaaaa"), Ok(1));
         assert_eq!(one.term(1), Some("Aaaaa"));
         assert_eq!(one.term(2), Some("last"));
     }
@@ -529,27 +506,6 @@ mod tests {
                     prop_assert_eq!(vocabulary.id(&word.to_string()), ids.get(&word).copied());
                 }
             }
-        }
-
-        #[test]
-        fn merged_terms_are_found(
-            a in prop::collection::vec("[a-c]{0,3}", 0..30),
-            b in prop::collection::vec("[a-c]{0,3}", 0..30),
-        ) {
-            let (one, other) = (vocabulary(&a), vocabulary(&b));
-            let mut merged = one.clone();
-            let map = merged.merge(&other).unwrap();
-            prop_assert_eq!(map.len(), other.len());
-            for (id, term) in other.iter() {
-                prop_assert_eq!(merged.id(term), Some(map[id as usize]));
-                prop_assert_eq!(merged.term(map[id as usize]), Some(term));
-            }
-            for (id, term) in one.iter() {
-                prop_assert_eq!(merged.id(term), Some(id));
-            }
-            let mut reverse = other.clone();
-            reverse.merge(&one).unwrap();
-            prop_assert_eq!(canonical(&merged), canonical(&reverse));
         }
 
         #[test]
