@@ -36,7 +36,7 @@ type Row = (ClassId, Vec<f32>);
 
 fn learn(n_classes: usize, d: usize, rows: &[Row]) -> VectorStatistics {
     let mut statistics = VectorStatistics::new(n_classes, d).unwrap();
-    rows.iter().for_each(|(class, x)| statistics.observe(*class, x).unwrap());
+    rows.iter().for_each(|(class, x)| statistics.observe_times(*class, x, 1).unwrap());
     statistics
 }
 
@@ -106,7 +106,7 @@ proptest! {
         prop_assert_eq!(bytes(&merged), bytes(&learned));
         let (kept, gone) = other.split_at(kept.min(other.len()));
         for (class, x) in gone {
-            merged.forget(*class, x).unwrap();
+            merged.forget_times(*class, x, 1).unwrap();
         }
         prop_assert_eq!(bytes(&merged), bytes(&learn(CLASSES, DIMENSIONS, kept)));
         merged = learned;
@@ -158,10 +158,10 @@ fn fit(n_classes: usize, d: usize, rows: &[Row]) -> WeightedFit {
 fn an_error_changes_nothing() {
     let rows = [(0, vec![1.0, 2.0, -3.0]), (0, vec![3.0, 2.0, 1.0]), (1, vec![0.5, 0.0, 1024.0])];
     let mut s = learn(2, 3, &rows);
-    assert_eq!(s.observe(0, &[1.0]), Err(ObservationError::Features { expected: 3, got: 1 }));
-    assert!(matches!(s.observe(2, &[0.0; 3]), Err(ObservationError::Counts(_))));
+    assert_eq!(s.observe_times(0, &[1.0], 1), Err(ObservationError::Features { expected: 3, got: 1 }));
+    assert!(matches!(s.observe_times(2, &[0.0; 3], 1), Err(ObservationError::Counts(_))));
     for bad in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY, 1024.001, -1e30] {
-        for error in [s.observe(1, &[0.0, bad, 0.0]), s.forget(1, &[0.0, bad, 0.0])] {
+        for error in [s.observe_times(1, &[0.0, bad, 0.0], 1), s.forget_times(1, &[0.0, bad, 0.0], 1)] {
             assert!(matches!(error, Err(ObservationError::Value { feature: 1, .. })), "{error:?}");
         }
         let model = derive(&s, 4.0);
@@ -173,7 +173,7 @@ fn an_error_changes_nothing() {
     // more documents than the class has; a vector whose squares, products or sum are not in what was learned
     assert!(matches!(s.forget_times(1, &[0.0; 3], 2), Err(ObservationError::Counts(_))));
     for (class, gone) in [(1, [9.0, 0.0, 0.0]), (0, [-1.0, 2.0, -3.0]), (1, [1.0, 2.0, -3.0])] {
-        let error = s.forget(class, &gone);
+        let error = s.forget_times(class, &gone, 1);
         assert!(matches!(error, Err(ObservationError::NotLearned { .. })), "{gone:?} {error:?}");
     }
     // a sum of squares of 2^31 is one too many

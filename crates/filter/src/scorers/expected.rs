@@ -44,7 +44,7 @@ impl ExpectedScorer {
 
 impl Scorer for ExpectedScorer {
     fn n_sums(&self) -> usize {
-        self.model.n_sums()
+        self.model.n_classes()
     }
 
     fn sum_weights(&self, layers: Layers<'_>, memo: &mut Memo) -> Result<()> {

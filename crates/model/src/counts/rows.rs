@@ -15,24 +15,9 @@ pub struct WeightedRow<'a> {
 }
 
 impl<'a> WeightedRow<'a> {
-    /// The ids of the terms, strictly increasing.
-    pub fn ids(&self) -> &'a [TermId] {
-        self.ids
-    }
-
     /// The weights, in the order of the ids.
     pub fn weights(&self) -> &'a [f64] {
         self.weights
-    }
-
-    /// The number of distinct terms.
-    pub fn len(&self) -> usize {
-        self.ids.len()
-    }
-
-    /// Whether there are no terms.
-    pub fn is_empty(&self) -> bool {
-        self.ids.is_empty()
     }
 
     /// The terms with their weights.
@@ -49,8 +34,7 @@ impl<'a> WeightedRow<'a> {
 /// use tamis_model::WeightedVector;
 ///
 /// let weights = WeightedVector::from_pairs([(7, 0.5), (3, 2.0), (7, 1.0)])?;
-/// assert_eq!(weights.row().ids(), [3, 7]);
-/// assert_eq!(weights.row().weights(), [2.0, 1.5]);
+/// assert_eq!(weights.row().iter().collect::<Vec<_>>(), [(3, 2.0), (7, 1.5)]);
 /// # Ok::<(), tamis_model::WeightsError>(())
 /// ```
 #[derive(Clone, PartialEq, Debug, Default)]

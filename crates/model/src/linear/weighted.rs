@@ -278,11 +278,6 @@ impl WeightedLogOdds {
         self.lines.get(column).copied().unwrap_or([1.0, 0.0])
     }
 
-    /// p of each column, see [`priors`].
-    pub fn prior(&self) -> &[f64] {
-        &self.prior
-    }
-
     /// M, the number of documents.
     pub fn documents(&self) -> u64 {
         self.documents

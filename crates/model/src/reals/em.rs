@@ -53,8 +53,9 @@ use crate::reals::expected_bayes::{ExpectedNaiveBayes, WeighedFeatures};
 /// let em = EmOptions::default().fit(2, &[(0, sport.row()), (1, space.row())], &unlabelled)?;
 ///
 /// // No labelled document has a rocket, but one with an orbit does.
-/// let Ok(class) = em.model.predict(&em.statistics, row(&[(3, 1.0)])?.row());
-/// assert_eq!(class, 1);
+/// let mut joint = Vec::new();
+/// em.model.joint_log_likelihood(&em.statistics, row(&[(3, 1.0)])?.row(), &mut joint)?;
+/// assert!(joint[1] > joint[0]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

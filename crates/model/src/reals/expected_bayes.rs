@@ -10,7 +10,6 @@ use crate::counts::{
     ClassId, ClassWeights, DocumentSums, KnownTerm, TermEntry, TermTable, Transform, WeightedRow,
     log_documents,
 };
-use crate::numbers::argmax;
 use crate::reals::expected::{ExpectedStatistics, term_ids};
 
 /// Naive Bayes over expected (real-valued) counts: the counterpart of [`NaiveBayes`](crate::NaiveBayes), equal to it if
@@ -41,8 +40,9 @@ use crate::reals::expected::{ExpectedStatistics, term_ids};
 /// statistics.observe(1, WeightedVector::from_pairs([(1, 2.5)])?.row(), 1.0)?;
 /// let (alpha, prior) = (Smoothing::try_from(0.1)?, ClassPrior::Smoothed);
 /// let model = ExpectedNaiveBayes::fit(&statistics, Likelihood::Multinomial, alpha, &prior)?;
-/// let Ok(class) = model.predict(&statistics, WeightedVector::from_pairs([(1, 0.5)])?.row());
-/// assert_eq!(class, 1);
+/// let mut joint = Vec::new();
+/// model.joint_log_likelihood(&statistics, WeightedVector::from_pairs([(1, 0.5)])?.row(), &mut joint)?;
+/// assert!(joint[1] > joint[0]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -209,11 +209,6 @@ impl ExpectedNaiveBayes {
         classes.map(|(sum, class)| sum + class.absence(scalars).finite).collect()
     }
 
-    /// The number of [`DocumentSums`] that the model needs: one per class.
-    pub fn n_sums(&self) -> usize {
-        self.classes.len()
-    }
-
     /// The factor of a term that occurs `count` times in the document.
     #[inline]
     pub fn amount(&self, transform: &Transform, count: u32) -> f64 {
@@ -262,15 +257,6 @@ impl ExpectedNaiveBayes {
         scalars.known
     }
 
-    /// The most probable class; ties go to the lowest id.
-    ///
-    /// # Errors
-    /// Reading the weights fails.
-    pub fn predict<W: ClassWeights>(&self, weights: &W, row: WeightedRow<'_>) -> Result<ClassId, W::Error> {
-        let mut joint = Vec::new();
-        self.joint_log_likelihood(weights, row, &mut joint).map(|_| argmax(&joint))
-    }
-
     /// The log-density, up to a constant, of the prior for which the `p(t|c)` are the posterior mode: Dirichlet with
     /// parameters `alpha + 1` (multinomial), or Beta with both parameters `alpha + 1` (Bernoulli).
     pub(crate) fn log_prior_density(&self, statistics: &ExpectedStatistics) -> f64 {
@@ -304,7 +290,7 @@ pub(crate) struct WeighedFeatures {
 
 impl WeighedFeatures {
     pub(crate) fn new(model: &ExpectedNaiveBayes, statistics: &ExpectedStatistics) -> Self {
-        let mut table = TermTable::new(model.n_sums());
+        let mut table = TermTable::new(model.n_classes());
         let (mut known, mut entry) = (Vec::new(), TermEntry::default());
         let place = |term: TermId| {
             known.clear();

@@ -126,27 +126,17 @@ impl GaussianStatistics {
         Ok(())
     }
 
-    /// Inserts a class without documents, as [`Statistics::insert_class`](crate::Statistics::insert_class) does:
-    /// classes from `at` on move up by one.
-    pub fn insert_class(&mut self, at: ClassId) {
-        let at = usize::from(at).min(self.documents.len());
-        if self.documents.len() < Classes::MAX {
-            self.documents.insert(at, Twofold::default());
-            self.features.iter_mut().for_each(|classes| classes.insert(at, Moments::default()));
-        }
-    }
-
     /// The features and their moments, in class order.
     pub(crate) fn features(&self) -> impl Iterator<Item = (usize, &[Moments])> {
         self.features.iter().map(Vec::as_slice).enumerate()
     }
 
-    /// Checks class and values, and returns the weight of the class.
     /// The numbers of classes and features.
     fn shape(&self) -> [usize; 2] {
         [self.documents.len(), self.n_features()]
     }
 
+    /// Checks class and values, and returns the weight of the class.
     fn check(&self, class: ClassId, values: &[Option<f64>]) -> Result<Twofold, ObservationError> {
         ObservationError::check_features(self.n_features(), values.len())?;
         for (i, value) in values.iter().enumerate() {
@@ -257,8 +247,5 @@ mod tests {
         let mut merged = GaussianStatistics::new(2, 2);
         merged.merge(&s).unwrap();
         assert_eq!(merged, s);
-        merged.insert_class(1);
-        assert_eq!(merged.documents(), [1.0, 0.0, 4.0]);
-        assert_eq!(merged.moments(1, 2), s.moments(1, 1));
     }
 }

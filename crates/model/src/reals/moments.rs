@@ -23,9 +23,9 @@ use crate::numbers::Twofold;
 ///
 /// let mut heights = Moments::default();
 /// for height in [1.72, 1.80, 1.61] {
-///     heights.observe(height)?;
+///     heights.observe_weighted(height, 1.0)?;
 /// }
-/// heights.forget(1.61)?;
+/// heights.forget_weighted(1.61, 1.0)?;
 /// assert_eq!(heights.n(), 2.0);
 /// assert!((heights.mean() - 1.76).abs() < 1e-12);
 /// assert!((heights.variance() - 0.0016).abs() < 1e-12); // the mean of (x - mean)^2: divided by n, not n - 1
@@ -60,37 +60,21 @@ impl Moments {
         if self.is_empty() { 0.0 } else { (self.m2 / self.n).round() }
     }
 
-    /// Learns a value of weight 1.
-    ///
-    /// # Errors
-    /// A value that is not finite or is above 1e150 in magnitude. Nothing changes then.
-    pub fn observe(&mut self, value: f64) -> Result<(), ObservationError> {
-        self.observe_weighted(value, 1.0)
-    }
-
     /// Learns a value as if it were given `weight` times.
     ///
     /// # Errors
-    /// As [`observe`](Self::observe); a weight that is negative or not finite. Nothing changes then.
+    /// A value that is not finite or is above 1e150 in magnitude; a weight that is negative or not finite. Nothing
+    /// changes then.
     pub fn observe_weighted(&mut self, value: f64, weight: f64) -> Result<(), ObservationError> {
         *self = self.combine(&Moments::of_value(value, weight)?)?;
         Ok(())
     }
 
-    /// Forgets a value that was learned. Forgetting the last one leaves nothing.
+    /// Forgets a value that was learned with this weight. Forgetting the last one leaves nothing.
     ///
     /// # Errors
-    /// A value that is not finite or is above 1e150 in magnitude; a value that cannot have been learned, because the
-    /// weight or variance would become negative. Nothing changes then. (Moments cannot tell whether this very value was
-    /// learned.)
-    pub fn forget(&mut self, value: f64) -> Result<(), ObservationError> {
-        self.forget_weighted(value, 1.0)
-    }
-
-    /// Forgets a value that was learned with this weight.
-    ///
-    /// # Errors
-    /// As [`forget`](Self::forget); a weight that is negative or not finite.
+    /// As [`observe_weighted`](Self::observe_weighted); a value that cannot have been learned, because the weight or
+    /// variance would become negative. Nothing changes then. (Moments cannot tell whether this very value was learned.)
     pub fn forget_weighted(&mut self, value: f64, weight: f64) -> Result<(), ObservationError> {
         let gone = Moments::of_value(value, weight)?;
         *self = self.combine(&Moments { n: -gone.n, ..gone })?;
@@ -183,7 +167,7 @@ mod tests {
 
     fn moments(values: &[f64]) -> Moments {
         let mut moments = Moments::default();
-        values.iter().for_each(|&x| moments.observe(x).unwrap());
+        values.iter().for_each(|&x| moments.observe_weighted(x, 1.0).unwrap());
         moments
     }
 
@@ -225,12 +209,12 @@ mod tests {
         let (values, mut random) = values();
         let (kept, gone) = values.split_at(700);
         let mut m = moments(&values);
-        m.observe(1e9 + 1e5).unwrap();
+        m.observe_weighted(1e9 + 1e5, 1.0).unwrap();
         let mut order: Vec<f64> = gone.iter().copied().chain([1e9 + 1e5]).collect();
         random.shuffle(&mut order);
-        order.iter().for_each(|&x| m.forget(x).unwrap());
+        order.iter().for_each(|&x| m.forget_weighted(x, 1.0).unwrap());
         close(&m, &moments(kept));
-        kept.iter().for_each(|&x| m.forget(x).unwrap());
+        kept.iter().for_each(|&x| m.forget_weighted(x, 1.0).unwrap());
         assert_eq!(m, Moments::default());
     }
 
@@ -257,8 +241,8 @@ mod tests {
         let mut m = moments(&[1.0, 3.0]);
         let before = m;
         for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 1e151] {
-            assert!(matches!(m.observe(bad), Err(ObservationError::Value { .. })), "{bad}");
-            assert!(matches!(m.forget(bad), Err(ObservationError::Value { .. })), "{bad}");
+            assert!(matches!(m.observe_weighted(bad, 1.0), Err(ObservationError::Value { .. })), "{bad}");
+            assert!(matches!(m.forget_weighted(bad, 1.0), Err(ObservationError::Value { .. })), "{bad}");
         }
         for bad in [f64::NAN, f64::INFINITY, -1.0] {
             assert!(m.observe_weighted(1.0, bad).is_err(), "{bad}");
@@ -267,7 +251,7 @@ mod tests {
         // more weight than was learned; a value too far off to be one of two with mean 2 and variance 1
         let more = ObservationError::NotLearned { feature: 0, expected: 3.0, got: 2.0 };
         assert_eq!(m.forget_weighted(2.0, 3.0), Err(more));
-        assert!(matches!(m.forget(4.0), Err(ObservationError::NotLearned { .. })));
+        assert!(matches!(m.forget_weighted(4.0, 1.0), Err(ObservationError::NotLearned { .. })));
         // sums that overflow f64
         let mut heavy = Moments::default();
         heavy.observe_weighted(1e150, 1e10).unwrap();

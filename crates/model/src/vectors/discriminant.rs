@@ -2,7 +2,7 @@
 
 use crate::bayes::ParametersError;
 use crate::counts::{ClassId, ObservationError};
-use crate::linear::{Columns, DEFAULT_STRENGTH};
+use crate::linear::Columns;
 use crate::numbers::{Cholesky, dot};
 use crate::vectors::statistics::VectorStatistics;
 
@@ -31,9 +31,9 @@ use crate::vectors::statistics::VectorStatistics;
 ///
 /// let mut statistics = VectorStatistics::new(3, 2)?;
 /// for (class, x) in [(0, [0.1, 0.9]), (0, [-0.1, 0.8]), (1, [0.9, 0.1]), (1, [0.8, -0.2]), (2, [-0.9, -0.7])] {
-///     statistics.observe(class, &x)?;
+///     statistics.observe_times(class, &x, 1)?;
 /// }
-/// let model = VectorDiscriminant::derive(&statistics, &Columns::new(3, 0)?, VectorDiscriminant::STRENGTH)?;
+/// let model = VectorDiscriminant::derive(&statistics, &Columns::new(3, 0)?, 4.0)?;
 /// let mut scores = Vec::new();
 /// model.scores(&[0.7, 0.3], &mut scores)?;
 /// assert!(scores[1] > scores[0] && scores[1] > scores[2]);
@@ -49,9 +49,6 @@ pub struct VectorDiscriminant {
 }
 
 impl VectorDiscriminant {
-    /// The default strength of the prior of the covariance, in documents per dimension.
-    pub const STRENGTH: f64 = DEFAULT_STRENGTH;
-
     /// Derives the scores.
     ///
     /// # Errors
@@ -117,11 +114,6 @@ impl VectorDiscriminant {
             model.offsets.push(offset);
         }
         model
-    }
-
-    /// The number of columns.
-    pub fn n_columns(&self) -> usize {
-        self.offsets.len()
     }
 
     /// Writes the scores of a vector (nats) to `out`, one per column.

@@ -24,7 +24,7 @@ use crate::counts::{ClassId, Classes, ObservationError, StatisticsError};
 /// use tamis_model::VectorStatistics;
 ///
 /// let mut statistics = VectorStatistics::new(2, 3)?;
-/// statistics.observe(1, &[0.6, 0.0, -0.8])?;
+/// statistics.observe_times(1, &[0.6, 0.0, -0.8], 1)?;
 /// let before = statistics.clone();
 /// statistics.observe_times(0, &[0.0, 1.0, 0.0], 5)?;
 /// assert_eq!(statistics.documents(), [5, 1]);
@@ -115,19 +115,11 @@ impl VectorStatistics {
         self.products.get(row_start(dimension)..row_start(dimension + 1)).unwrap_or_default()
     }
 
-    /// Learns a vector.
+    /// Learns a vector `times` times.
     ///
     /// # Errors
     /// An unknown class; a wrong number of values; a value that is not finite or is above 1,024 in magnitude; a sum of
     /// squares that overflows. Nothing changes then.
-    pub fn observe(&mut self, class: ClassId, x: &[f32]) -> Result<(), ObservationError> {
-        self.observe_times(class, x, 1)
-    }
-
-    /// Learns the same vector `times` times.
-    ///
-    /// # Errors
-    /// As [`observe`](Self::observe).
     pub fn observe_times(&mut self, class: ClassId, x: &[f32], times: u32) -> Result<(), ObservationError> {
         let steps = self.steps(class, x)?;
         self.check_total([u64::from(times)], class)?;
@@ -148,19 +140,11 @@ impl VectorStatistics {
         Ok(())
     }
 
-    /// Forgets a vector that was learned: the exact inverse of [`observe`](Self::observe).
+    /// Forgets a vector that was learned `times` times: the exact inverse of [`observe_times`](Self::observe_times).
     ///
     /// # Errors
-    /// As [`observe`](Self::observe); a vector that cannot have been learned. Nothing changes then. (Sums cannot tell
-    /// whether this very vector was learned.)
-    pub fn forget(&mut self, class: ClassId, x: &[f32]) -> Result<(), ObservationError> {
-        self.forget_times(class, x, 1)
-    }
-
-    /// Forgets the same vector `times` times.
-    ///
-    /// # Errors
-    /// As [`forget`](Self::forget).
+    /// As [`observe_times`](Self::observe_times); a vector that cannot have been learned. Nothing changes then. (Sums
+    /// cannot tell whether this very vector was learned.)
     pub fn forget_times(&mut self, class: ClassId, x: &[f32], times: u32) -> Result<(), ObservationError> {
         let mut gone = VectorStatistics::new(self.documents.len(), self.n_dimensions)?;
         gone.observe_times(class, x, times)?;
