@@ -253,13 +253,13 @@ fn saving_replaces_whole_files_and_readers_keep_theirs() {
     small_model().save(&path).unwrap();
     let mut filter = Filter::open(&path).unwrap();
     let before = filter.score_text(QUESTION, &mut Scratch::default()).unwrap();
-    assert!(!filter.reload_if_changed().unwrap());
+    assert!(filter.reopened().unwrap().is_none());
     let mut trainer = Trainer::new(TrainOptions::new(Kind::Text)).unwrap();
     trainer.add("one", Document::Text("tin")).unwrap();
     trainer.add("two", Document::Text("lead")).unwrap();
     trainer.finish().unwrap().save(&path).unwrap();
     assert_eq!(filter.score_text(QUESTION, &mut Scratch::default()).unwrap(), before);
-    assert!(filter.reload_if_changed().unwrap());
+    filter = filter.reopened().unwrap().unwrap();
     assert_eq!(filter.classes().index("two"), Some(1));
     let left: Vec<_> = std::fs::read_dir(directory.path()).unwrap().map(|e| e.unwrap().file_name()).collect();
     assert!(left.iter().all(|name| name == "model.tamis" || name == "model.tamis.lock"), "{left:?}");

@@ -38,7 +38,7 @@ fn crowd(is_enough: impl Fn(usize) -> bool + Sync, log_limit: usize) {
         let mut kept = Filter::open(&path).unwrap();
         while writing.load(Ordering::Relaxed) > 0 {
             answers.push(answer(&Filter::open(&path).unwrap()));
-            kept.reload_if_changed().unwrap();
+            kept = kept.reopened().unwrap().unwrap_or(kept);
             answers.push(answer(&kept));
         }
         answers

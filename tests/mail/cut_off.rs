@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use flate2::{Compression, write::GzEncoder};
-use tamis_train::{Filter, Scratch};
+use tamis_train::{Document, Filter, Scratch};
 
 use crate::support::{World, root, stderr, stdout, verdict_fields};
 
@@ -77,7 +77,7 @@ fn what_was_not_read_is_never_ham() {
         }
         assert!(!world.succeed(&["label", "message"]).contains(",ham,"), "{name}");
         let filter = Filter::open(world.path(".local/share/tamis/model.tamis")).unwrap();
-        let explained = filter.explain_mail(&message, &mut Scratch::default()).unwrap();
+        let explained = filter.explain(Document::Mail(&message), &mut Scratch::default()).unwrap();
         assert_ne!(filter.label_of(&explained.score), "ham", "{name}");
     }
 }

@@ -148,7 +148,7 @@ fn the_contributions_are_the_log_odds_against_the_strongest_rival() {
     texts.iter().for_each(|(label, text)| trainer.add(label, Document::Text(text)).unwrap());
     let filter = trainer.finish().unwrap().into_filter().unwrap();
     let mut scratch = Scratch::default();
-    let why = filter.explain_text("apple tin apple unheard", &mut scratch).unwrap();
+    let why = filter.explain(Document::Text("apple tin apple unheard"), &mut scratch).unwrap();
     let sum: f64 = why.intercept + why.terms.iter().map(|t| t.contribution).sum::<f64>();
     let p = scratch.probabilities();
     let log_odds = (p[usize::from(why.class)] / p[usize::from(why.against)]).ln();

@@ -24,7 +24,7 @@ const PAGE_STYLE: &str = include_str!("page.css");
 /// trainer.add("metal", Document::Text("iron and tin"))?;
 /// let filter = trainer.finish()?.into_filter()?;
 ///
-/// let explanation = filter.explain_text("a pound of pears", &mut Scratch::default())?;
+/// let explanation = filter.explain(Document::Text("a pound of pears"), &mut Scratch::default())?;
 /// let page = tamis_report::explanation_page("pears.txt", filter.classes(), &explanation, &[], 20);
 /// assert!(page.to_html().contains("<bdi>pears</bdi>"));
 /// # Ok::<(), tamis_train::Error>(())

@@ -81,7 +81,8 @@ fn hostile_labels_stay_text() {
 fn every_page_is_well_formed_and_self_contained() {
     let filter = filter(&["ham", "spam"]);
     let mut scratch = Scratch::default();
-    let explanation = filter.explain_text("word1 and other2 and zebras שלום", &mut scratch).unwrap();
+    let explanation =
+        filter.explain(Document::Text("word1 and other2 and zebras שלום"), &mut scratch).unwrap();
     let score = filter.score_text("word1", &mut scratch).unwrap();
     let (classes, outcomes) = outcomes(&["a", "b", "c"], 300);
     let pages = [
@@ -102,7 +103,8 @@ fn every_page_is_well_formed_and_self_contained() {
 #[test]
 fn what_is_not_drawn_is_summed_up() {
     let filter = filter(&["fruit", "metal"]);
-    let explanation = filter.explain_text("word0 other1 other2 שלום zebra", &mut Scratch::default()).unwrap();
+    let explanation =
+        filter.explain(Document::Text("word0 other1 other2 שלום zebra"), &mut Scratch::default()).unwrap();
     let html = explanation_page("x", filter.classes(), &explanation, &[], 1).to_html();
     let rest: f64 = explanation.terms[1..].iter().map(|term| term.contribution).sum();
     assert!(explanation.terms.len() == 4 && explanation.unknown == 1);

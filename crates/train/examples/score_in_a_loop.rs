@@ -24,7 +24,9 @@ pub(crate) fn run(model: &Path, messages: &[PathBuf], out: &mut impl Write) -> R
     let mut scratch = Scratch::default();
     for path in messages {
         // whoever trains a new model renames it over the old one
-        filter.reload_if_changed()?;
+        if let Some(new) = filter.reopened()? {
+            filter = new;
+        }
         let score = filter.score_mail(&fs::read(path)?, &mut scratch)?;
         let label = filter.label_of(&score);
         write!(out, "{label} {:.4} {:+.2} {}", score.probability, score.log_odds, path.display())?;

@@ -20,7 +20,7 @@
 //! let score = filter.score_text("a pound of pears", &mut scratch)?;
 //! assert_eq!(filter.label_of(&score), "fruit");
 //!
-//! let explanation = filter.explain_text("a pound of pears", &mut scratch)?;
+//! let explanation = filter.explain(Document::Text("a pound of pears"), &mut scratch)?;
 //! assert_eq!(explanation.terms[0].term, "pears");
 //! # Ok::<(), tamis_train::Error>(())
 //! ```

@@ -92,22 +92,6 @@ fn by_strength(a: &TermContribution, b: &TermContribution) -> Ordering {
 }
 
 impl Filter {
-    /// Explains the score of a raw message.
-    ///
-    /// # Errors
-    /// As [`Filter::score_mail`].
-    pub fn explain_mail(&self, raw: &[u8], scratch: &mut Scratch) -> Result<Explanation> {
-        self.explain(Document::Mail(raw), scratch)
-    }
-
-    /// Explains the score of plain text.
-    ///
-    /// # Errors
-    /// As [`Filter::score_text`].
-    pub fn explain_text(&self, text: &str, scratch: &mut Scratch) -> Result<Explanation> {
-        self.explain(Document::Text(text), scratch)
-    }
-
     /// Explains the score of any document.
     ///
     /// # Errors

@@ -249,7 +249,7 @@ impl CurrentFilter {
 impl Filter {
     /// As [`set_fallback`](Self::set_fallback), with a shared model that is reopened when its file changes. The filters
     /// of all users that have it as fallback are then no longer [current](Self::is_current), and
-    /// [reloading](Self::reload_if_changed) one takes the new shared model.
+    /// a [reopened](Self::reopened) one has the new shared model.
     ///
     /// # Errors
     /// As [`set_fallback`](Self::set_fallback).
@@ -286,15 +286,6 @@ impl Filter {
             return Ok(None);
         }
         self.open_again()
-    }
-
-    /// As [`reopened`](Self::reopened), in place; returns whether the filter was replaced. On an error the filter stays
-    /// as it is.
-    ///
-    /// # Errors
-    /// As [`reopened`](Self::reopened).
-    pub fn reload_if_changed(&mut self) -> Result<bool> {
-        Ok(self.reopened()?.map(|filter| *self = filter).is_some())
     }
 
     /// Opens the model in the file; `None` if this filter was made from bytes.

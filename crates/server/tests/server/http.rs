@@ -41,7 +41,7 @@ fn the_log_odds_are_those_of_the_filter_to_the_last_digit() {
             expected.log_odds
         );
     }
-    let explanation = filter.explain_mail(SPAM, &mut scratch).unwrap();
+    let explanation = filter.explain(Document::Mail(SPAM), &mut scratch).unwrap();
     let answer = ask(&running, "POST /v1/explain?reasons=3", &[MAIL], SPAM).json();
     let reasons = answer["reasons"].as_array().unwrap();
     assert_eq!(reasons.len(), 3);

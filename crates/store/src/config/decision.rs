@@ -196,11 +196,6 @@ impl LabelDecision {
     pub const PLAIN: LabelDecision =
         LabelDecision { line: [1.0, 0.0], threshold: 0.0, found: 0, wrong: 0, missed: 0 };
 
-    /// The harmonic mean of precision and recall in held-out documents; 0 if the label was never found.
-    pub fn f1(&self) -> f64 {
-        f1(self.found, self.wrong, self.missed)
-    }
-
     /// Whether all numbers are finite.
     pub fn is_finite(&self) -> bool {
         self.line.iter().chain([&self.threshold]).all(|number| number.is_finite())

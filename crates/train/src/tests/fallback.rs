@@ -99,8 +99,8 @@ proptest! {
             for (got, expected) in scores.1.iter().zip(&expected.1) {
                 prop_assert!((got - expected).abs() < 1e-9, "{} and {}", got, expected);
             }
-            let why = filter.explain_text(&text, &mut scratches[1]).unwrap();
-            let of_both = both.explain_text(&text, &mut scratches[1]).unwrap();
+            let why = filter.explain(Document::Text(&text), &mut scratches[1]).unwrap();
+            let of_both = both.explain(Document::Text(&text), &mut scratches[1]).unwrap();
             let sum = why.intercept + why.terms.iter().map(|term| term.contribution).sum::<f64>();
             prop_assert!(n_labels > 2 || (sum - why.score.log_odds).abs() < 1e-9);
             prop_assert_eq!(why.unknown, of_both.unknown);

@@ -113,7 +113,7 @@ fn a_word_list_answers_as_bogofilter_does() {
     let filter = word_list(list.as_bytes()).unwrap().0.into_filter().unwrap();
     let mut scratch = Default::default();
     for (mail, spamicity, verdict) in JUDGED {
-        let explanation = filter.explain_mail(mail.as_bytes(), &mut scratch).unwrap();
+        let explanation = filter.explain(Document::Mail(mail.as_bytes()), &mut scratch).unwrap();
         let score = explanation.score;
         assert!((score.probability - spamicity).abs() < 1e-12, "{mail}: {}", score.probability);
         assert_eq!(filter.label_of(&score), verdict, "{mail}");

@@ -297,7 +297,7 @@ fn pieces_are_terms_where_words_have_many_forms() {
 fn a_word_is_explained_with_its_pieces() {
     let filter = trained(300, with_pieces()).into_filter().unwrap();
     let text = "talostakaan metsässäkin, metsässäkin zzz";
-    let explanation = filter.explain_text(text, &mut Scratch::default()).unwrap();
+    let explanation = filter.explain(Document::Text(text), &mut Scratch::default()).unwrap();
     let word = explanation.terms.iter().find(|term| term.term == "talostakaan").unwrap();
     assert!(word.of_pieces != 0.0 && word.contribution == word.of_pieces);
     assert_eq!(word.document_frequencies, [0, 0]);

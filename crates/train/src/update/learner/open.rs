@@ -2,7 +2,6 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
 
 use tamis_filter::extract::extraction::Extraction;
 use tamis_filter::score::filter::Filter;
@@ -29,17 +28,6 @@ impl Learner {
     pub fn open(path: impl AsRef<Path>, options: LearnOptions) -> Result<Self> {
         options.check()?;
         Learner::new(Lock::wait(path, options.lock_timeout)?, options)
-    }
-
-    /// As [`open`](Self::open), but never waits: `None` if another process is changing the model.
-    ///
-    /// # Errors
-    /// As [`open`](Self::open).
-    pub fn try_open(path: impl AsRef<Path>, options: LearnOptions) -> Result<Option<Self>> {
-        match Learner::open(path, LearnOptions { lock_timeout: Duration::ZERO, ..options }) {
-            Err(error) if matches!(error.reason(), Reason::Locked { .. }) => Ok(None),
-            learner => learner.map(Some),
-        }
     }
 
     /// As [`open`](Self::open); if there is no file, creates a model with `labels` and no documents.

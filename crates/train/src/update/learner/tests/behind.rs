@@ -43,17 +43,15 @@ fn a_users_model_is_like_the_shared_one_and_none_is_made_that_cannot_be() {
 }
 
 #[test]
-fn two_writers_take_turns_and_who_does_not_wait_is_told() {
+fn two_writers_take_turns_and_who_waits_in_vain_is_told() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("own.tamis");
     shared("pills").save(&path).unwrap();
-    let learner = Learner::try_open(&path, LearnOptions::default()).unwrap().unwrap();
-    assert!(Learner::try_open(&path, LearnOptions::default()).unwrap().is_none());
-    // and who waits in vain
+    let learner = Learner::open(&path, LearnOptions::default()).unwrap();
     let options = LearnOptions { lock_timeout: Duration::from_millis(20), ..LearnOptions::default() };
     assert!(matches!(Learner::open(&path, options).err().unwrap().reason(), Reason::Locked { .. }));
     let filter = learner.into_filter();
-    assert!(Learner::try_open(&path, LearnOptions::default()).unwrap().is_some());
+    assert!(Learner::open(&path, options).is_ok());
     assert!(filter.is_current().unwrap());
 }
 
@@ -115,7 +113,8 @@ fn a_shared_model_that_was_replaced_is_taken_by_all_who_hold_it() {
     second.save(&path).unwrap();
     for user in &mut users {
         assert!(!user.is_current().unwrap());
-        assert!(user.reload_if_changed().unwrap() && !user.reload_if_changed().unwrap());
+        *user = user.reopened().unwrap().unwrap();
+        assert!(user.reopened().unwrap().is_none());
         assert!(log_odds(user) != before);
         // one shared model for all
         assert!(Arc::ptr_eq(user.fallback().unwrap(), &live.filter()));
