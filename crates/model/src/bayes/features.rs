@@ -229,10 +229,6 @@ pub(crate) struct BestTerms {
 }
 
 impl BestTerms {
-    fn new(scorer: Association, cut: Cut) -> Self {
-        BestTerms { scorer, cut }
-    }
-
     fn contains(&self, totals: &[ClassTotals], term: TermId, mass: Mass, cells: &[Cell]) -> bool {
         keeps(self.cut, self.scorer.rank(totals, mass, cells), term)
     }
@@ -293,7 +289,7 @@ impl Selection {
             let scorer = Association::new(select.by, presence, documents);
             let rank = |mass, cells: &[Cell]| scorer.rank(counts.totals(), mass, cells);
             let cut = selection.find_cut(counts, terms, select.n, rank)?;
-            selection.best = cut.map(|cut| BestTerms::new(scorer, cut));
+            selection.best = cut.map(|cut| BestTerms { scorer, cut });
         }
         Ok(selection)
     }

@@ -128,12 +128,6 @@ impl RobinsonScorer {
         3
     }
 
-    /// The factor of a term that occurs `count` times: 1, since only its presence counts.
-    #[inline]
-    pub fn amount(&self, _count: u32) -> f64 {
-        1.0
-    }
-
     /// `ln f` and `ln(1 - f)` of a term; `None` if it has no counts or is left out.
     fn evidence(&self, term: KnownTerm<'_>) -> Option<[f64; 2]> {
         let RobinsonFisher { robs, robx, min_dev } = self.parameters;
@@ -260,7 +254,7 @@ mod tests {
             let cell = |(class, df): (ClassId, u32)| Cell { class, df, tf: df };
             let cells: Vec<_> = (0..).zip(*counts).filter(|(_, df)| *df > 0).map(cell).collect();
             scorer.weigh_term(KnownTerm { cells: &cells, weights: &[] }, &mut entry);
-            sums.add(&entry, scorer.amount(7));
+            sums.add(&entry, 1.0);
         }
         scorer.log_odds(&sums).0
     }

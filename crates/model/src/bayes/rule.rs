@@ -245,7 +245,8 @@ impl Rule {
         counts: impl Iterator<Item = (ClassId, f64)>,
         out: &mut TermEntry,
     ) {
-        (out.is_known, out.weight, out.absent) = (true, 1.0, self.common(total));
+        let absent = if self.likelihood.is_complement() { self.log_count(total, 0.0) } else { 0.0 };
+        (out.is_known, out.weight, out.absent) = (true, 1.0, absent);
         for (class, n) in counts {
             let at = usize::from(class);
             let Some(class) = classes.get(at) else { continue };
@@ -255,12 +256,6 @@ impl Rule {
                 out.cells.push((classes.len() + at, zeros));
             }
         }
-    }
-
-    /// The amount that the complement likelihoods subtract from every class for one occurrence of a term; 0 for the
-    /// others.
-    fn common(&self, total: f64) -> f64 {
-        if self.likelihood.is_complement() { self.log_count(total, 0.0) } else { 0.0 }
     }
 
     /// The sum of log (1 - p) over all features, for Bernoulli. Summed by document frequency, so that the order of the

@@ -128,20 +128,8 @@ impl<'a> LeftOutBayes<'a> {
         LeftOutBayes { scores, columns, totals, choices, prior: priors(counts.totals(), columns) }
     }
 
-    /// Writes a document's offsets to `out`, one per column given.
-    pub(crate) fn offsets(
-        &self,
-        copies: &Copies,
-        terms: BlockRow<'_>,
-        columns: impl Iterator<Item = ClassId>,
-        out: &mut [f32],
-    ) {
-        let mut b = Vec::new();
-        self.log_odds(copies, terms, &mut b);
-        self.write_offsets(copies, &mut b, columns, out);
-    }
-
-    fn write_offsets(
+    /// Writes a document's offsets to `out`, one per column given. `b` are its [log-odds](Self::log_odds).
+    pub(crate) fn write_offsets(
         &self,
         copies: &Copies,
         b: &mut [f64],

@@ -38,7 +38,7 @@ const LOCAL_PASSES: usize = 6;
 /// partition is that fit.
 ///
 /// For two classes, both shares [`TAUS`](crate::TAUS) of the counts are fitted at once. The columns of the correction
-/// then stand for the shares instead of classes: [`Correction::column`] and [`Coefficients::column`] pick one.
+/// then stand for the shares instead of classes: [`Correction::column`] picks one.
 ///
 /// ```
 /// use tamis_model::{Choices, Columns, Correction, FitProblem, Example, Partition, ROUNDS, Statistics, WeightedOptions};
@@ -55,7 +55,7 @@ const LOCAL_PASSES: usize = 6;
 /// let (columns, options) = (Columns::new(2, 1)?, WeightedOptions::default());
 /// let partition = |half| {
 ///     let problem = FitProblem { counts: &counts, documents: half, columns: columns.clone(), beside: Default::default(), options: &options };
-///     Partition::new(problem, &Choices::for_classes(2), 2)
+///     Partition::new(problem, &counts, &Choices::for_classes(2), 2)
 /// };
 /// let mut partitions = [partition(&halves[0])?, partition(&halves[1])?];
 /// let mut correction = Correction::default();
@@ -97,27 +97,13 @@ impl<'a> Partition<'a> {
     /// documents of all partitions, with the same term ids everywhere. Of `choices`, only smoothing, power of idf, k
     /// and, for more than two classes, tau are used.
     ///
+    /// `counts` are those of `problem`, or exclude documents that are held out of all partitions. Only the counts'
+    /// log-odds of each document come from `counts`. Everything else is as it will be when the held-out documents take
+    /// part as a partition of their own, so that the rounds can [continue](Self::resume) with them.
+    ///
     /// # Errors
     /// Options or choices out of their ranges.
     pub fn new(
-        problem: FitProblem<'a>,
-        choices: &Choices,
-        n_partitions: u32,
-    ) -> Result<Self, ParametersError> {
-        let counts = problem.counts;
-        Partition::without(problem, counts, choices, n_partitions)
-    }
-
-    /// As [`new`](Self::new), while some documents are held out of all partitions: `counts` excludes them, the counts
-    /// of `problem` include them.
-    ///
-    /// Only the counts' log-odds of each document come from `counts`. Everything else is as it will be when the
-    /// held-out documents take part as a partition of their own, so that the rounds can [continue](Self::resume) with
-    /// them.
-    ///
-    /// # Errors
-    /// As [`new`](Self::new).
-    pub fn without(
         problem: FitProblem<'a>,
         counts: &Statistics,
         choices: &Choices,
@@ -147,11 +133,6 @@ impl<'a> Partition<'a> {
             ..ascent
         };
         Ok(Partition { trainer, factors, coefficients, round: 0, ascent })
-    }
-
-    /// The coefficients of the partition's documents.
-    pub fn coefficients(&self) -> &Coefficients {
-        &self.coefficients
     }
 
     /// The number of rounds done, and the coefficients as numbers: all that [`resume`](Self::resume) needs to continue

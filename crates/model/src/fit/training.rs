@@ -104,8 +104,9 @@ impl<'a> ColumnTrainer<'a> {
             let prepare = |(at, out): (usize, &mut [f32])| {
                 let (terms, document) = (block.terms(at), first + at);
                 if copies_left(held, document, &documents.label(document)) > 0 {
-                    let copies = self.source.copies(document);
-                    left_out.offsets(&copies, terms, self.competitors.columns(document), out);
+                    let (copies, mut b) = (self.source.copies(document), Vec::new());
+                    left_out.log_odds(&copies, terms, &mut b);
+                    left_out.write_offsets(&copies, &mut b, self.competitors.columns(document), out);
                 }
             };
             let end = first + block.len();

@@ -126,8 +126,8 @@ impl Coefficients {
     }
 
     /// Keeps only the coefficients of `column`, which becomes column 0.
-    #[must_use]
-    pub fn column(mut self, column: ClassId) -> Self {
+    #[cfg(test)]
+    pub(crate) fn column(mut self, column: ClassId) -> Self {
         let of_column = |to: &mut Option<ClassId>| *to = (*to == Some(column)).then_some(0);
         self.groups.iter_mut().flat_map(|group| &mut group.columns).for_each(of_column);
         self
@@ -168,12 +168,6 @@ impl ClassWeight {
     pub fn contribution(coefficient: &Coefficient, tf: u32) -> Option<Self> {
         let units = coefficient.units.checked_mul(i64::from(tf_units(tf)))?;
         Some(ClassWeight { class: coefficient.class, units })
-    }
-
-    /// As [`contribution`](Self::contribution), where overflow is ruled out.
-    fn of_units(coefficient: &Coefficient, tf_units: u32) -> Self {
-        let units = coefficient.units.wrapping_mul(i64::from(tf_units));
-        ClassWeight { class: coefficient.class, units }
     }
 
     /// The weight as a real number.
@@ -226,7 +220,11 @@ impl Correction {
             if most.checked_mul(tf_units.into()).is_none_or(|product| product > i64::MAX as u64) {
                 return Err(TOO_LARGE);
             }
-            self.cells.add_all(term, coefficients.iter().map(|c| ClassWeight::of_units(c, tf_units)))?;
+            let units = |c: &Coefficient| c.units.wrapping_mul(tf_units.into());
+            self.cells.add_all(
+                term,
+                coefficients.iter().map(|c| ClassWeight { class: c.class, units: units(c) }),
+            )?;
         }
         coefficients.iter().try_for_each(|c| self.add_bias(c.class, c.bias))
     }

@@ -145,14 +145,6 @@ pub struct Example<'a> {
     pub vector: &'a [f32],
 }
 
-impl Example<'_> {
-    /// Its class, multiplicity and group.
-    fn label(&self) -> Label {
-        let Example { class, multiplicity, group, fraction, .. } = *self;
-        Label { class, multiplicity, group, fraction }
-    }
-}
-
 /// Documents in memory.
 impl Documents for Vec<Example<'_>> {
     fn len(&self) -> usize {
@@ -160,7 +152,8 @@ impl Documents for Vec<Example<'_>> {
     }
 
     fn label(&self, document: usize) -> Label {
-        self[document].label()
+        let Example { class, multiplicity, group, fraction, .. } = self[document];
+        Label { class, multiplicity, group, fraction }
     }
 
     fn n_terms(&self) -> usize {

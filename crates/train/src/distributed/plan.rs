@@ -122,7 +122,7 @@ impl FitPlan {
         let PlanHeader { choices, n_partitions, .. } = &self.header;
         let counts = if round < HELD_OUT_ROUNDS { &self.without } else { &self.merged.statistics };
         let mut partition =
-            Partition::without(self.problem(documents), counts, choices, n_partitions.saturating_add(1))?;
+            Partition::new(self.problem(documents), counts, choices, n_partitions.saturating_add(1))?;
         let none: Vec<f32>;
         let before = match before.is_empty() {
             true => {

@@ -66,7 +66,7 @@ impl Set {
                 beside: Default::default(),
                 options: &self.options,
             };
-            Partition::new(problem, choices, dealt.len() as u32).unwrap()
+            Partition::new(problem, &self.counts, choices, dealt.len() as u32).unwrap()
         };
         dealt.iter().map(partition).collect()
     }
@@ -143,7 +143,7 @@ fn a_single_partition_is_the_fit_of_one_machine() {
                 .unwrap();
         let mut partitions = set.partitions(&dealt, &expected.choices);
         let mut correction = fit(&mut partitions, 1);
-        let mut coefficients = partitions[0].coefficients().clone();
+        let mut coefficients = partitions[0].coefficients.clone();
         if n_classes == 2 {
             let column = TAUS.iter().position(|tau| *tau == expected.choices.tau).unwrap() as ClassId;
             (correction, coefficients) = (correction.column(column).unwrap(), coefficients.column(column));
@@ -206,7 +206,7 @@ fn the_order_of_partitions_leaves_no_trace() {
         let mut sum = Correction::default();
         for (partition, documents) in partitions.iter().zip(&dealt) {
             for (at, document) in documents.iter().enumerate() {
-                let own: Vec<_> = partition.coefficients().of_document(at).collect();
+                let own: Vec<_> = partition.coefficients.of_document(at).collect();
                 sum.add(document.row, &own).unwrap();
             }
         }
