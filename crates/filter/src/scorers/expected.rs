@@ -1,20 +1,20 @@
 //! Naive Bayes by expectation maximization.
 
-use tamis_model::{ClassId, ClassTotals, Counts, ExpectedNaiveBayes, Transform, WeightedVector};
+use tamis_model::{ClassId, ClassTotals, Counts, ExpectedNaiveBayes, TermEntry, Transform, WeightedVector};
 use tamis_store::error::Result;
-use tamis_store::store::layers::Layers;
+use tamis_store::store::layers::{DecodedTerm, Layers};
 use tamis_store::store::opened::Store;
-use tamis_tokenizer::{CountRow, TermId};
+use tamis_tokenizer::TermId;
 
 use crate::scorers::scorer::{Explained, Reasons, Scorer, over_rivals};
-use crate::scorers::scratch::{Memo, Scratch};
+use crate::scorers::scratch::Scratch;
 
 /// Naive Bayes fitted by expectation maximization to documents with and without labels.
 pub(crate) struct ExpectedScorer {
     pub model: ExpectedNaiveBayes,
-    transform: Transform,
+    pub(crate) transform: Transform,
     /// The number of documents, labelled and unlabelled.
-    documents: u64,
+    pub(crate) documents: u64,
 }
 
 impl ExpectedScorer {
@@ -31,15 +31,6 @@ impl ExpectedScorer {
         out.iter_mut().zip(self.model.intercept()).for_each(|(joint, intercept)| *joint -= intercept);
         Ok(known)
     }
-
-    pub(crate) fn weigh_row(
-        &self,
-        store: &Store,
-        row: CountRow<'_>,
-        weights: &mut WeightedVector,
-    ) -> Result<()> {
-        self.transform.apply(row, self.documents, |term| store.document_frequency(term), weights)
-    }
 }
 
 impl Scorer for ExpectedScorer {
@@ -47,15 +38,13 @@ impl Scorer for ExpectedScorer {
         self.model.n_classes()
     }
 
-    fn sum_weights(&self, layers: Layers<'_>, memo: &mut Memo) -> Result<()> {
-        memo.sum_weights(
-            layers,
-            |count| self.model.amount(&self.transform, count),
-            |term, entry| {
-                self.model.weigh_term(&self.transform, self.documents, term.known(), entry);
-                Ok(())
-            },
-        )
+    fn amount(&self, count: u32) -> f64 {
+        self.model.amount(&self.transform, count)
+    }
+
+    fn weigh(&self, term: &DecodedTerm<'_>, entry: &mut TermEntry) -> Result<()> {
+        self.model.weigh_term(&self.transform, self.documents, term.known(), entry);
+        Ok(())
     }
 
     fn read_sums(&self, _: Layers<'_>, scratch: &mut Scratch) -> Result<usize> {
@@ -65,7 +54,8 @@ impl Scorer for ExpectedScorer {
     fn explain<'a>(&self, of: &Explained<'a>) -> Result<Reasons<'a>> {
         let Explained { layers, counted, contest, .. } = *of;
         let (row, mut weights) = (counted.whole(), WeightedVector::default());
-        self.weigh_row(layers.own(), row, &mut weights)?;
+        let df = |term| layers.own().document_frequency(term);
+        self.transform.apply(row, self.documents, df, &mut weights)?;
         let (mut contributions, mut joint) = (Vec::new(), Vec::new());
         for (id, weight) in weights.row().iter() {
             if self.term_weights(layers.own(), id, weight, &mut joint)? {

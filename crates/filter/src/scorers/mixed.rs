@@ -1,19 +1,21 @@
 //! Mixed naive Bayes over the columns of a table.
 
-use tamis_model::{ClassId, ClassTotals, ColumnLikelihood, GaussianParameters, MixedNaiveBayes, NaiveBayes};
+use tamis_model::{
+    ClassId, ClassTotals, ColumnLikelihood, GaussianParameters, MixedNaiveBayes, NaiveBayes, TermEntry,
+};
 use tamis_store::config::column::ColumnKind;
 use tamis_store::config::columns::TableColumns;
 use tamis_store::config::recipe::Recipe;
 use tamis_store::config::scoring::Mixed;
 use tamis_store::error::Result;
 use tamis_store::file::fitted::TableStatistics;
-use tamis_store::store::layers::Layers;
+use tamis_store::store::layers::{DecodedTerm, Layers};
 use tamis_store::store::opened::Store;
 use tamis_tokenizer::{CountRow, TermId};
 
 use crate::extract::extraction::Extraction;
 use crate::scorers::scorer::{Explained, RealReason, Reasons, Scorer, over_rivals};
-use crate::scorers::scratch::{Memo, Scratch};
+use crate::scorers::scratch::Scratch;
 
 /// Mixed naive Bayes, ready to run.
 pub(crate) struct MixedScorer {
@@ -110,18 +112,11 @@ impl Scorer for MixedScorer {
         self.model.n_sums()
     }
 
-    fn sum_weights(&self, layers: Layers<'_>, memo: &mut Memo) -> Result<()> {
-        // all columns count presence, see `Mixed::parameters_of`
-        memo.sum_weights(
-            layers,
-            |_| 1.0,
-            |term, entry| {
-                // every term of a model belongs to a column
-                let part = self.columns.of_term(term.text()?).unwrap_or(usize::MAX);
-                self.model.weigh_term(part, term.totals(), term.id(), term.known().cells, entry);
-                Ok(())
-            },
-        )
+    fn weigh(&self, term: &DecodedTerm<'_>, entry: &mut TermEntry) -> Result<()> {
+        // every term of a model belongs to a column; all columns count presence, see `Mixed::parameters_of`
+        let part = self.columns.of_term(term.text()?).unwrap_or(usize::MAX);
+        self.model.weigh_term(part, term.totals(), term.id(), term.known().cells, entry);
+        Ok(())
     }
 
     /// A category that was never learned counts as missing, as does a text without known words.

@@ -1,12 +1,12 @@
 //! Textbook naive Bayes.
 
-use tamis_model::{ClassId, NaiveBayes, Parameters, Summary};
+use tamis_model::{ClassId, NaiveBayes, Parameters, Summary, TermEntry};
 use tamis_store::error::{Error, Result};
-use tamis_store::store::layers::Layers;
+use tamis_store::store::layers::{DecodedTerm, Layers};
 use tamis_tokenizer::TermId;
 
 use crate::scorers::scorer::{Explained, Reasons, Scorer, over_rivals};
-use crate::scorers::scratch::{Memo, Scratch};
+use crate::scorers::scratch::Scratch;
 
 /// Derives naive Bayes from the summary of a model with this number of classes.
 pub(crate) fn naive_bayes(
@@ -26,15 +26,13 @@ impl Scorer for NaiveBayes {
         self.n_sums()
     }
 
-    fn sum_weights(&self, layers: Layers<'_>, memo: &mut Memo) -> Result<()> {
-        memo.sum_weights(
-            layers,
-            |count| self.amount(count),
-            |term, entry| {
-                self.weigh_term(term.totals(), term.id(), term.known().cells, entry);
-                Ok(())
-            },
-        )
+    fn amount(&self, count: u32) -> f64 {
+        self.amount(count)
+    }
+
+    fn weigh(&self, term: &DecodedTerm<'_>, entry: &mut TermEntry) -> Result<()> {
+        self.weigh_term(term.totals(), term.id(), term.known().cells, entry);
+        Ok(())
     }
 
     fn read_sums(&self, _: Layers<'_>, scratch: &mut Scratch) -> Result<usize> {

@@ -1,27 +1,21 @@
 //! Robinson's probabilities, combined by Fisher's method.
 
-use tamis_model::{ClassId, KnownTerms, RobinsonScorer};
+use tamis_model::{ClassId, KnownTerms, RobinsonScorer, TermEntry};
 use tamis_store::error::Result;
 use tamis_store::store::layers::{DecodedTerm, Layers};
 use tamis_tokenizer::TermId;
 
 use crate::scorers::scorer::{Explained, Reasons, Scorer};
-use crate::scorers::scratch::{Memo, Scratch};
+use crate::scorers::scratch::Scratch;
 
 impl Scorer for RobinsonScorer {
     fn n_sums(&self) -> usize {
         self.n_sums()
     }
 
-    fn sum_weights(&self, layers: Layers<'_>, memo: &mut Memo) -> Result<()> {
-        memo.sum_weights(
-            layers,
-            |count| self.amount(count),
-            |term, entry| {
-                self.weigh_term(term.known(), entry);
-                Ok(())
-            },
-        )
+    fn weigh(&self, term: &DecodedTerm<'_>, entry: &mut TermEntry) -> Result<()> {
+        self.weigh_term(term.known(), entry);
+        Ok(())
     }
 
     fn positive(&self) -> Option<ClassId> {

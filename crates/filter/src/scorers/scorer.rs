@@ -2,10 +2,10 @@
 
 use std::any::Any;
 
-use tamis_model::ClassId;
+use tamis_model::{ClassId, TermEntry};
 use tamis_store::config::decision::Decision;
 use tamis_store::error::Result;
-use tamis_store::store::layers::Layers;
+use tamis_store::store::layers::{DecodedTerm, Layers};
 use tamis_tokenizer::{CountRow, CountVector, TermId};
 
 use crate::extract::extraction::Extraction;
@@ -19,7 +19,17 @@ pub(crate) trait Scorer: Any + Send + Sync {
 
     /// Sums the weights of the current document's terms, in a loop of its own for each scorer; see
     /// [`Memo::sum_weights`].
-    fn sum_weights(&self, layers: Layers<'_>, memo: &mut Memo) -> Result<()>;
+    fn sum_weights(&self, layers: Layers<'_>, memo: &mut Memo) -> Result<()> {
+        memo.sum_weights(layers, |count| self.amount(count), |term, entry| self.weigh(term, entry))
+    }
+
+    /// The factor of a term that occurs `count` times in the document: 1 if only presence counts.
+    fn amount(&self, _count: u32) -> f64 {
+        1.0
+    }
+
+    /// Writes the weights of a term to `entry`; none if it has none.
+    fn weigh(&self, term: &DecodedTerm<'_>, entry: &mut TermEntry) -> Result<()>;
 
     /// The class that log-odds refer to, if thresholds decide between two classes.
     fn positive(&self) -> Option<ClassId> {

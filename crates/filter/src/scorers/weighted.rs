@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use tamis_model::{ClassId, Readings, VectorDiscriminant, WeightedLogOdds};
+use tamis_model::{ClassId, Readings, TermEntry, VectorDiscriminant, WeightedLogOdds};
 use tamis_store::error::Result;
 use tamis_store::store::layers::{DecodedTerm, Layers};
 use tamis_tokenizer::{CountRow, CountVector, TermId};
@@ -11,7 +11,7 @@ use crate::extract::extraction::Extraction;
 use crate::extract::part_verdict::PartVerdict;
 use crate::scorers::mixed::MixedScorer;
 use crate::scorers::scorer::{Contest, Explained, RealReason, Reasons, Scorer};
-use crate::scorers::scratch::{Memo, Scratch};
+use crate::scorers::scratch::Scratch;
 
 /// Weighted log-odds with correction.
 pub struct WeightedScorer {
@@ -113,18 +113,16 @@ impl Scorer for WeightedScorer {
         self.log_odds.n_sums()
     }
 
-    fn sum_weights(&self, layers: Layers<'_>, memo: &mut Memo) -> Result<()> {
-        memo.sum_weights(
-            layers,
-            |count| self.log_odds.amount(count),
-            |term, entry| {
-                match &self.table {
-                    Some(table) if table.is_beside_text(term.text()?) => entry.clear(),
-                    _ => self.log_odds.weigh_term(term.known(), entry),
-                }
-                Ok(())
-            },
-        )
+    fn amount(&self, count: u32) -> f64 {
+        self.log_odds.amount(count)
+    }
+
+    fn weigh(&self, term: &DecodedTerm<'_>, entry: &mut TermEntry) -> Result<()> {
+        match &self.table {
+            Some(table) if table.is_beside_text(term.text()?) => entry.clear(),
+            _ => self.log_odds.weigh_term(term.known(), entry),
+        }
+        Ok(())
     }
 
     fn positive(&self) -> Option<ClassId> {

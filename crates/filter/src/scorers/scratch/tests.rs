@@ -72,7 +72,8 @@ fn by_rows(filter: &Filter, document: Document<'_>) -> (Vec<f64>, usize, f64) {
         bayes.joint_log_likelihood(&filter.store, row, &mut joint).unwrap()
     } else if let Some(scorer) = scorer.downcast_ref::<ExpectedScorer>() {
         let mut weights = WeightedVector::default();
-        scorer.weigh_row(&filter.store, row, &mut weights).unwrap();
+        let df = |term| filter.store.document_frequency(term);
+        scorer.transform.apply(row, scorer.documents, df, &mut weights).unwrap();
         scorer.model.joint_log_likelihood(&filter.store, weights.row(), &mut joint).unwrap()
     } else {
         let scorer = scorer.downcast_ref::<MixedScorer>().unwrap();
