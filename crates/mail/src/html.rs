@@ -38,20 +38,6 @@ pub fn html_to_text(html: &str) -> String {
     read_html(html).text
 }
 
-/// The links in `href` and `src` attributes: http, https, ftp or mailto.
-///
-/// The first 200 in order, with repetitions, character references decoded.
-///
-/// ```
-/// use tamis_mail::html_links;
-///
-/// let html = r#"<a href="HTTP://example.org/?a&amp;b">x</a> <img src='cid:1'> <a href=mailto:a@b.org>"#;
-/// assert_eq!(html_links(html), ["HTTP://example.org/?a&b", "mailto:a@b.org"]);
-/// ```
-pub fn html_links(html: &str) -> Vec<String> {
-    read_html(html).links
-}
-
 /// Seen and unseen text, title and links.
 pub fn read_html(html: &str) -> HtmlText {
     let html = with_line_feeds(html);

@@ -42,7 +42,7 @@ pub use html::markup::markup_to_text;
 #[cfg(any(test, feature = "reference"))]
 #[doc(hidden)]
 pub use html::standard as reference;
-pub use html::{HtmlText, html_links, html_to_text, read_html};
+pub use html::{HtmlText, html_to_text, read_html};
 pub use message::author::{Author, header_values, is_within};
 pub use message::charset::{decode_text, whole_characters};
 pub use message::fields::looks_like_mail;

@@ -25,7 +25,6 @@ use crate::message::encoded_word::decode_words;
 use crate::message::ignored::{is_ignored, matches_any};
 use crate::message::limits::{Limits, LimitsHit};
 use crate::message::part::Part;
-use std::borrow::Cow;
 
 /// A mail message: its header fields, its parts, its text.
 ///
@@ -165,18 +164,14 @@ impl Message {
 
     /// The text of all parts, HTML converted, joined by newlines.
     pub fn body(&self) -> String {
-        let texts: Vec<_> = self.texts().collect();
+        let texts = self.parts.iter().map(Part::plain_text).filter(|text| !text.is_empty());
+        let texts: Vec<_> = texts.collect();
         texts.join("\n")
     }
 
     /// The limits that truncated the message.
     pub fn limits_hit(&self) -> LimitsHit {
         self.limits_hit
-    }
-
-    /// The texts of the parts that have one, HTML converted.
-    pub(crate) fn texts(&self) -> impl Iterator<Item = Cow<'_, str>> {
-        self.parts.iter().map(Part::plain_text).filter(|text| !text.is_empty())
     }
 }
 

@@ -24,7 +24,8 @@ pub struct HtmlText {
     pub title: String,
     /// Whether it shows a picture of more than one pixel.
     pub has_pictures: bool,
-    /// The links: see [`html_links`](crate::html_links).
+    /// The links in `href` and `src` attributes (http, https, ftp or mailto): the first 200 in order, with repetitions,
+    /// character references decoded.
     pub links: Vec<String>,
 }
 

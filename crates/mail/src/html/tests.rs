@@ -169,8 +169,8 @@ fn hidden_text_joins_or_parts_words() {
 fn links() {
     let html = "<a href='http://a/?x=1&amp;y=2'><img src=HTTPS://b><a href=' mailto:c@d '><a href=ftp://e>\
                 <a href='javascript:f()'><a href=/g><a href=#h><img src=cid:i><a href><a title='http://j'>";
-    assert_eq!(html_links(html), ["http://a/?x=1&y=2", "HTTPS://b", "mailto:c@d", "ftp://e"]);
-    assert_eq!(html_links(&"<a href=http://x>".repeat(1_000)).len(), MOST_LINKS);
+    assert_eq!(read_html(html).links, ["http://a/?x=1&y=2", "HTTPS://b", "mailto:c@d", "ftp://e"]);
+    assert_eq!(read_html(&"<a href=http://x>".repeat(1_000)).links.len(), MOST_LINKS);
 }
 
 #[test]
