@@ -111,7 +111,7 @@ impl Lock {
             return Err(Reason::Io { path: path.clone(), source }.into());
         }
         self.wrote();
-        sync_directory(directory)
+        File::open(directory).and_then(|directory| directory.sync_all()).map_err(Error::io(directory))
     }
 
     /// Records that the model was written, so that the lock file is kept.
@@ -243,8 +243,4 @@ fn write_new(
     }
     write(&mut file)?;
     file.sync_all()
-}
-
-fn sync_directory(directory: &Path) -> Result<()> {
-    File::open(directory).and_then(|d| d.sync_all()).map_err(Error::io(directory))
 }

@@ -20,7 +20,7 @@ pub struct Model {
 
 impl Clone for Model {
     fn clone(&self) -> Self {
-        Model::of_bytes(self.as_bytes().to_vec())
+        Model { whole: self.as_bytes().to_vec().into(), map: None }
     }
 }
 
@@ -39,10 +39,6 @@ impl std::fmt::Debug for Model {
 }
 
 impl Model {
-    pub(crate) fn of_bytes(bytes: Vec<u8>) -> Self {
-        Model { whole: bytes.into(), map: None }
-    }
-
     pub(crate) fn new(mut whole: Spool) -> io::Result<Self> {
         let map = whole.map()?;
         Ok(Model { whole, map })
@@ -51,11 +47,6 @@ impl Model {
     /// The bytes of the model file. The same documents give the same bytes.
     pub fn as_bytes(&self) -> &[u8] {
         self.map.as_deref().or(self.whole.in_memory()).unwrap_or_default()
-    }
-
-    /// Writes all bytes. If they are in a file, writes in chunks.
-    pub(crate) fn write_to(&self, mut out: impl Write) -> io::Result<()> {
-        self.whole.for_each(|bytes| out.write_all(bytes))
     }
 
     /// Writes the model to a file, replacing what is there in one step: a reader sees the old file or the new one,
@@ -117,6 +108,6 @@ impl Lock {
     /// # Errors
     /// If the file cannot be written. An existing file stays as it was.
     pub fn save(&self, model: &Model) -> Result<()> {
-        self.replace(|file| model.write_to(file))
+        self.replace(|file| model.whole.for_each(|bytes| file.write_all(bytes)))
     }
 }

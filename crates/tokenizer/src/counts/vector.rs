@@ -30,11 +30,6 @@ impl<'a> CountRow<'a> {
         }
     }
 
-    /// Creates a row without checking the invariant, which the caller guarantees.
-    pub(crate) fn trusted(ids: &'a [TermId], counts: &'a [u32]) -> Self {
-        CountRow { ids, counts }
-    }
-
     /// The ids of the terms, strictly increasing.
     pub fn ids(&self) -> &'a [TermId] {
         self.ids
@@ -166,12 +161,7 @@ impl CountVector {
 
     /// Borrows the counts.
     pub fn row(&self) -> CountRow<'_> {
-        CountRow::trusted(&self.ids, &self.counts)
-    }
-
-    /// The number of distinct terms.
-    pub fn len(&self) -> usize {
-        self.ids.len()
+        CountRow { ids: &self.ids, counts: &self.counts }
     }
 
     /// Whether there are no terms.

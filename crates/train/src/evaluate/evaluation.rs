@@ -262,7 +262,12 @@ fn of_detection(
     confusion: &ConfusionMatrix,
     seed: u64,
 ) -> Vec<Figure> {
-    let resampled = |measure, statistic: fn(&[_]) -> _| resampled(measure, scores, statistic, seed);
+    // with a bootstrap interval
+    let resampled = |measure, statistic: fn(&[(f64, bool)]) -> Option<f64>| {
+        let of_sample = |sample: &[usize]| statistic(&sample.iter().map(|i| scores[*i]).collect::<Vec<_>>());
+        let interval = bootstrap_interval(scores.len(), seed, ROUNDS, of_sample);
+        Figure { interval, ..figure(measure, statistic(scores)) }
+    };
     let false_positives = confusion.get(1 - positive, positive);
     let (negatives, positives) = (confusion.support(1 - positive), confusion.support(positive));
     let missed = positives - confusion.get(positive, positive);
@@ -300,18 +305,6 @@ fn of_labels(
         vec![figure(LOG_LOSS, Some(log_loss)), figure(ECE, expected_calibration_error(confident, BINS))];
     figures.extend(of_two.map(|scores| figure(ROC_AUC, roc_auc(scores))));
     figures
-}
-
-/// Computes a figure and its bootstrap interval.
-fn resampled(
-    measure: Measure,
-    scores: &[(f64, bool)],
-    statistic: impl Fn(&[(f64, bool)]) -> Option<f64> + Sync,
-    seed: u64,
-) -> Figure {
-    let of_sample = |sample: &[usize]| statistic(&sample.iter().map(|i| scores[*i]).collect::<Vec<_>>());
-    let interval = bootstrap_interval(scores.len(), seed, ROUNDS, of_sample);
-    Figure { interval, ..figure(measure, statistic(scores)) }
 }
 
 /// The log-odds of the class `positive` of two for each document, and whether the document is of that class.

@@ -284,7 +284,7 @@ mod tests {
             })
             .collect();
         assert!(ordered.rows(&all) == expected);
-        assert_eq!(ordered.n_pairs(), expected.iter().map(CountVector::len).sum::<usize>());
+        assert_eq!(ordered.n_pairs(), expected.iter().map(|vector| vector.row().len()).sum::<usize>());
         for block in 0..2 {
             let encoded = ordered.encoded(block);
             for (at, row) in expected[block * BLOCK..].iter().take(BLOCK).enumerate() {

@@ -39,10 +39,6 @@ impl Shard {
         }
     }
 
-    pub(crate) fn n_classes(&self) -> usize {
-        self.statistics.totals().len()
-    }
-
     /// The counts that include documents of a class, and the number of that class there.
     pub(crate) fn statistics_of(&mut self, class: ClassId) -> (&mut Statistics, ClassId) {
         match class {

@@ -93,11 +93,6 @@ impl Texts {
         Ok(())
     }
 
-    /// Keeps only the first `n` texts.
-    pub(crate) fn truncate(&mut self, n: usize) {
-        self.places.truncate(n);
-    }
-
     /// Appends the texts of `other`.
     pub(crate) fn append(&mut self, mut other: Texts) {
         let first = self.spools.len() as u32;

@@ -31,7 +31,6 @@ impl<'a> MergedTerms<'a> {
     pub(crate) fn bias(&self) -> Result<Vec<i64>> {
         let mut sums = self.of.bias()?;
         self.surplus.take_from_bias(&mut sums)?;
-        sums.truncate(sums.iter().rposition(|bias| *bias != 0).map_or(0, |last| last + 1));
         Ok(sums)
     }
 

@@ -324,8 +324,9 @@ impl Trainer {
             let given = RawExample { fraction, dense: Cow::Borrowed(dense), ..*given };
             let n_texts = self.choices.texts.as_ref().map_or(0, |texts| texts.places.len());
             let outcome = self.learn_counted(&given);
-            outcome
-                .inspect_err(|_| self.choices.texts.iter_mut().for_each(|texts| texts.truncate(n_texts)))?;
+            outcome.inspect_err(|_| {
+                self.choices.texts.iter_mut().for_each(|texts| texts.places.truncate(n_texts))
+            })?;
         }
         Ok(())
     }

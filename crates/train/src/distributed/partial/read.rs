@@ -1,6 +1,6 @@
 //! Merges a partial into a trainer.
 
-use tamis_model::{ClassId, Statistics, Stretch, VectorStatistics};
+use tamis_model::{ClassId, Counts, Statistics, Stretch, VectorStatistics};
 use tamis_store::disk::spool::spill;
 use tamis_store::error::{Error, Result};
 use tamis_store::file::documents::{NO_DATE, decode_dense, decode_vector};
@@ -103,7 +103,7 @@ fn add_terms(
     section: &[u8],
     classes: &[ClassId],
 ) -> Result<Vec<TermId>> {
-    let mut documents = vec![0; part.n_classes()];
+    let mut documents = vec![0; part.statistics.totals().len()];
     let (mut unlabelled, mut ids, mut cells) = (0, Vec::new(), Vec::new());
     for (of_class, class) in header.documents.iter().zip(classes) {
         let sum = documents.get_mut(usize::from(*class)).unwrap_or(&mut unlabelled);
