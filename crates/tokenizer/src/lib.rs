@@ -24,6 +24,9 @@
 //! }
 //! let terms: Vec<_> = vocabulary.iter().map(|(_, term)| term).collect();
 //! assert_eq!(terms, ["win", "$1000", "now!", "win!", "see", "you", "at", "ten"]);
+//!
+//! let known = tokenizer.count_known("win or lose", &vocabulary, &mut scratch);
+//! assert_eq!(known.row().ids(), [0]);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!

@@ -150,16 +150,35 @@ impl Tokenizer {
         vocabulary: &mut Vocabulary,
         scratch: &mut Scratch,
     ) -> Result<CountVector, VocabularyFull> {
-        let (mut ids, mut outcome) = (mem::take(&mut scratch.ids), Ok(()));
-        ids.clear();
-        self.for_each_term(text, scratch, |term| match vocabulary.intern(term) {
-            Ok(id) => ids.push(id),
-            Err(full) => outcome = Err(full),
+        let mut outcome = Ok(());
+        let counts = self.count_ids(text, scratch, |term| match vocabulary.intern(term) {
+            Ok(id) => Some(id),
+            Err(full) => {
+                outcome = Err(full);
+                None
+            }
         });
+        outcome.map(|()| counts)
+    }
+
+    /// Counts those terms of `text` that are in the vocabulary.
+    pub fn count_known(&self, text: &str, vocabulary: &Vocabulary, scratch: &mut Scratch) -> CountVector {
+        self.count_ids(text, scratch, |term| vocabulary.id(term))
+    }
+
+    fn count_ids(
+        &self,
+        text: &str,
+        scratch: &mut Scratch,
+        mut id: impl FnMut(&str) -> Option<TermId>,
+    ) -> CountVector {
+        let mut ids = mem::take(&mut scratch.ids);
+        ids.clear();
+        self.for_each_term(text, scratch, |term| ids.extend(id(term)));
         let mut counts = CountVector::default();
         counts.assign_ids(&mut ids);
         scratch.ids = ids;
-        outcome.map(|()| counts)
+        counts
     }
 }
 

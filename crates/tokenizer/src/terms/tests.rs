@@ -180,6 +180,8 @@ fn counting() {
     let (mut vocabulary, mut scratch) = (Vocabulary::new(), Scratch::default());
     let counts = tokenizer.count("b a B c b", &mut vocabulary, &mut scratch).unwrap();
     assert_eq!(counts, CountVector::new(vec![0, 1, 2], vec![3, 1, 1]).unwrap());
+    let known = tokenizer.count_known("c d c", &vocabulary, &mut scratch);
+    assert_eq!(known, CountVector::new(vec![2], vec![2]).unwrap());
     assert_eq!(vocabulary.len(), 3);
 }
 
@@ -261,6 +263,7 @@ proptest! {
         let tokenizer = Tokenizer::new(options.clone()).unwrap();
         let (mut vocabulary, mut scratch) = (Vocabulary::new(), Scratch::default());
         let counts = tokenizer.count(&text, &mut vocabulary, &mut scratch).unwrap();
+        prop_assert_eq!(&tokenizer.count_known(&text, &vocabulary, &mut scratch), &counts);
         let mut expected = BTreeMap::new();
         for term in terms(options, &text) {
             *expected.entry(fingerprint(&term)).or_insert(0) += 1;
