@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use tamis_program::{counted, make_private, open_model, say, shown_path};
+use tamis_program::{counted, make_private, open_model, say, set, shown_path};
 use tamis_train::distributed::Partial;
 use tamis_train::{Attempts, Error, ErrorKind, Filter, LearnOptions, LiveFilter, Lock};
 
@@ -63,10 +63,8 @@ impl ModelArg {
             return Ok(path);
         }
         let data = set("XDG_DATA_HOME").or_else(|| set("HOME").map(|home| home.join(".local/share")));
-        match data {
-            Some(data) => Ok(data.join("tamis/model.tamis")),
-            None => bail!("no model: expected -m FILE, or TAMIS_MODEL or HOME to be set"),
-        }
+        let data = data.context("no model: expected -m FILE, or TAMIS_MODEL or HOME to be set")?;
+        Ok(data.join("tamis/model.tamis"))
     }
 
     /// Creates the folder of the user's default model. The folder of a model named by -m must exist.
@@ -131,11 +129,6 @@ impl ModelArgs {
             _ => Err(failure),
         }
     }
-}
-
-/// The value of an environment variable, unless it is unset or empty.
-pub(crate) fn set(name: &str) -> Option<PathBuf> {
-    std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from)
 }
 
 /// Refuses to replace a file that is not a model, or a model that has learned since training, so that a typing error

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf, absolute};
 
 use anyhow::{Context, Result, bail};
 use clap::{Args, Command, Subcommand, ValueEnum};
-use tamis_program::{day, seconds_now, shown, shown_path};
+use tamis_program::{day, seconds_now, set, shown, shown_path};
 
-use crate::args::{LogArg, ModelArgs, set};
+use crate::args::{LogArg, ModelArgs};
 use crate::commands::manual::{command_page, format_page};
 
 /// The completion scripts, by the file name that each shell looks for.

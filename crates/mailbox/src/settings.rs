@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow, bail};
 use serde::{Deserialize, Serialize};
-use tamis_program::{make_private, shown, shown_path};
+use tamis_program::{make_private, set, shown, shown_path};
 use tamis_store::config::labels::check_labels;
 use tamis_train::Classes;
 
@@ -396,7 +396,6 @@ pub(crate) fn state_folder(account: &Account) -> Result<PathBuf> {
 }
 
 fn home(variable: &str, usual: &str) -> Result<PathBuf> {
-    let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let folder = set(variable).or_else(|| set("HOME").map(|home| home.join(usual)));
     folder.with_context(|| format!("expected HOME or {variable} to be set"))
 }
