@@ -19,7 +19,7 @@ pub(crate) use self::decision::{DecisionArgs, VerdictArgs};
 pub(crate) use self::input::{GroupArgs, InputArgs, LabelsArgs, ListArgs, TableArgs};
 pub(crate) use self::model::{
     ChangeArgs, ModelArg, ModelArgs, lock, refuse_to_replace, refuse_to_replace_all_but_partials,
-    refuse_to_replace_taught, set,
+    refuse_to_replace_taught,
 };
 pub(crate) use self::recipe::{RecipeArgs, say_chosen_terms};
 pub(crate) use self::scoring::{ScoringArgs, UnlabelledArgs};

@@ -30,10 +30,7 @@ impl Exception {
 
     /// Puts `prefix` before the text of a [`TamisError`]; leaves other exceptions as they are.
     pub(crate) fn named(self, py: Python<'_>, prefix: impl Display) -> Self {
-        match self.is::<TamisError>(py) {
-            true => format!("{prefix}: {}", self.0.value(py)).into(),
-            false => self,
-        }
+        if self.is::<TamisError>(py) { format!("{prefix}: {}", self.0.value(py)).into() } else { self }
     }
 }
 

@@ -509,7 +509,7 @@ impl Filter {
     }
 
     fn _repr_html_(&self) -> Result<String> {
-        Ok(Report::of_model("of tamis", &self.model().filter)?.to_fragment())
+        Ok(Report::of_model("of tamis", &self.model().filter)?.0.to_fragment())
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use pyo3::prelude::*;
 use pyo3::types::{IntoPyDict, PyDict};
 use rayon::prelude::*;
-use tamis_train::{ClassId, Classes, Document, ErrorKind, Filter, Recipe, Scratch};
+use tamis_train::{ClassId, Classes, ErrorKind, Filter, Recipe, Scratch};
 
 use crate::error::{Result, wrong_row};
 use crate::input::DocumentSet;
@@ -68,24 +68,11 @@ pub(crate) struct DocumentScore {
 }
 
 impl DocumentScore {
-    /// Scores a document; also returns the probability of every label.
-    pub(crate) fn new<'s>(
-        filter: &Filter,
-        document: Document<'_>,
-        scratch: &'s mut Scratch,
-    ) -> tamis_train::Result<(Self, &'s [f64])> {
-        let score = filter.score(document, scratch)?;
-        Ok((DocumentScore::with_scratch(score, scratch), scratch.probabilities()))
-    }
-
     /// The score that a scratch was used for last.
     pub(crate) fn with_scratch(score: tamis_train::Score, scratch: &Scratch) -> Self {
         let truncated = !scratch.limits_hit().is_empty();
-        DocumentScore {
-            score,
-            truncated,
-            others: scratch.labels().iter().skip(1).map(|of| of.label).collect(),
-        }
+        let others = scratch.labels().iter().skip(1).map(|of| of.label).collect();
+        DocumentScore { score, truncated, others }
     }
 
     /// The labels of the document, the likeliest first.
@@ -104,14 +91,6 @@ pub(crate) struct ScoreBatch {
     pub(crate) margins: Vec<f64>,
 }
 
-impl ScoreBatch {
-    fn append(&mut self, other: ScoreBatch) {
-        self.scores.extend(other.scores);
-        self.probabilities.extend(other.probabilities);
-        self.margins.extend(other.margins);
-    }
-}
-
 /// A filter with its labels and scratches, shared by all threads.
 pub(crate) struct SharedFilter {
     pub(crate) filter: Arc<Filter>,
@@ -125,11 +104,8 @@ const BLOCK: usize = 64;
 
 impl SharedFilter {
     pub(crate) fn new(filter: Arc<Filter>) -> Arc<Self> {
-        Arc::new(SharedFilter {
-            labels: ModelLabels::from_filter(&filter),
-            filter,
-            scratches: Mutex::default(),
-        })
+        let labels = ModelLabels::from_filter(&filter);
+        Arc::new(SharedFilter { labels, filter, scratches: Mutex::default() })
     }
 
     pub(crate) fn recipe(&self) -> &Recipe {
@@ -171,7 +147,10 @@ impl SharedFilter {
         let blocks: Vec<_> = (0..documents.len()).into_par_iter().step_by(BLOCK).map(of_block).collect();
         let mut all = ScoreBatch::default();
         for block in blocks {
-            all.append(block?);
+            let ScoreBatch { scores, probabilities, margins } = block?;
+            all.scores.extend(scores);
+            all.probabilities.extend(probabilities);
+            all.margins.extend(margins);
         }
         Ok(all)
     }

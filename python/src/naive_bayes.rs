@@ -39,38 +39,25 @@ impl CsrMatrix<'_> {
             IndexArray::Narrow(ends) => row_ends(slice(ends)?)?,
             IndexArray::Wide(ends) => row_ends(slice(ends)?)?,
         };
-        match &self.1 {
-            IndexArray::Narrow(indices) => self.run_indexed(py, &ends, slice(indices)?, threshold, kernel),
-            IndexArray::Wide(indices) => self.run_indexed(py, &ends, slice(indices)?, threshold, kernel),
-        }
-    }
-
-    fn run_indexed<I: Index>(
-        &self,
-        py: Python<'_>,
-        ends: &[usize],
-        indices: &[I],
-        threshold: Option<f64>,
-        kernel: impl Kernel,
-    ) -> PyResult<()> {
-        match &self.2 {
-            ValueArray::Double(v) => {
-                run(py, CsrRows::new(ends, indices, slice(v)?, self.3)?, threshold, kernel)
-            }
-            ValueArray::Single(v) => {
-                run(py, CsrRows::new(ends, indices, slice(v)?, self.3)?, threshold, kernel)
-            }
+        let how = (py, threshold, kernel);
+        match (&self.1, &self.2) {
+            (IndexArray::Narrow(i), ValueArray::Double(v)) => run(&ends, i, v, self.3, how),
+            (IndexArray::Narrow(i), ValueArray::Single(v)) => run(&ends, i, v, self.3, how),
+            (IndexArray::Wide(i), ValueArray::Double(v)) => run(&ends, i, v, self.3, how),
+            (IndexArray::Wide(i), ValueArray::Single(v)) => run(&ends, i, v, self.3, how),
         }
     }
 }
 
 /// Runs a kernel without the GIL.
-fn run<I: Index, V: Copy + Into<f64> + Sync>(
-    py: Python<'_>,
-    rows: CsrRows<'_, I, V>,
-    threshold: Option<f64>,
-    kernel: impl Kernel,
+fn run<I: Index + Element, V: Copy + Into<f64> + Sync + Element>(
+    ends: &[usize],
+    indices: &PyReadonlyArray1<'_, I>,
+    values: &PyReadonlyArray1<'_, V>,
+    n_features: usize,
+    (py, threshold, kernel): (Python<'_>, Option<f64>, impl Kernel),
 ) -> PyResult<()> {
+    let rows = CsrRows::new(ends, slice(indices)?, slice(values)?, n_features)?;
     py.detach(|| match threshold {
         None => kernel.run(&rows, Some),
         Some(threshold) => kernel.run(&rows, move |value| (value > threshold).then_some(1.0)),

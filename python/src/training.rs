@@ -64,13 +64,10 @@ impl LabelledDocuments {
         let unlabelled = unlabelled.map_err(|error| error.named(py, "unlabelled"))?;
         let labels = LabelColumn::of_labels(&examples.labels, options.are_labels_many())?;
         let groups = examples.groups.as_ref().map(LabelColumn::new).transpose()?;
-        check_len("labels", labels.len(), documents.len())?;
-        if let Some(groups) = &groups {
-            check_len("groups", groups.len(), documents.len())?;
-        }
         let weights = examples.weights.clone();
-        if let Some(weights) = &weights {
-            check_len("weights", weights.len(), documents.len())?;
+        let (n_groups, n_weights) = (groups.as_ref().map(LabelColumn::len), weights.as_ref().map(Vec::len));
+        for (name, n) in [("labels", Some(labels.len())), ("groups", n_groups), ("weights", n_weights)] {
+            check_len(name, n.unwrap_or(documents.len()), documents.len())?;
         }
         Ok(LabelledDocuments { documents, labels, groups, weights, unlabelled })
     }

@@ -5,8 +5,8 @@ use std::io::{self, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use anyhow::{Context, Result, anyhow, bail};
-use tamis_program::{counted, grouped, make_private, named, open_model, say, shown_path};
+use anyhow::{Context, Result, anyhow, bail, ensure};
+use tamis_program::{counted, grouped, make_private, named, open_model, say, shown_path, variable};
 use tamis_train::exchange::import_bogofilter;
 use tamis_train::options::RobinsonFisher;
 use tamis_train::{Document, ErrorKind, Filter, Keep, Kind, LearnOptions, Learner, Lock, TrainOptions};
@@ -34,9 +34,8 @@ impl ModelFolder {
     /// # Errors
     /// If no folder is named and HOME is not set.
     pub(crate) fn locate(settings: &BogofilterSettings) -> Result<Self> {
-        let set = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-        let path = settings.directory.clone().or_else(|| set("BOGOFILTER_DIR"));
-        let path = path.or_else(|| set("HOME").map(|home| home.join(".bogofilter")));
+        let path = settings.directory.clone().or_else(|| variable("BOGOFILTER_DIR"));
+        let path = path.or_else(|| variable("HOME").map(|home| home.join(".bogofilter")));
         let path = path.context("no folder: expected -d, BOGOFILTER_DIR or HOME to name one")?;
         Ok(ModelFolder { path, parameters: settings.classification.robinson })
     }
@@ -48,9 +47,7 @@ impl ModelFolder {
     /// Creates the folder if it does not exist. Only its owner may enter it.
     pub(crate) fn make(&self) -> Result<()> {
         make_private(&self.path).with_context(|| shown_path(&self.path))?;
-        if !self.path.is_dir() {
-            bail!("{}: expected a folder, got a file", shown_path(&self.path));
-        }
+        ensure!(self.path.is_dir(), "{}: expected a folder, got a file", shown_path(&self.path));
         Ok(())
     }
 

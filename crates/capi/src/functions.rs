@@ -3,7 +3,7 @@
 #[cfg(test)]
 mod tests;
 
-use std::ffi::{CStr, CString, OsStr, c_char};
+use std::ffi::{CString, OsStr, c_char};
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
@@ -97,12 +97,7 @@ struct OwnedExplanation {
 /// The version of the library, such as "0.1.0".
 #[unsafe(no_mangle)]
 pub extern "C" fn tamis_version() -> *const c_char {
-    const VERSION: &CStr =
-        match CStr::from_bytes_with_nul(concat!(env!("CARGO_PKG_VERSION"), "\0").as_bytes()) {
-            Ok(version) => version,
-            Err(_) => c"",
-        };
-    VERSION.as_ptr()
+    concat!(env!("CARGO_PKG_VERSION"), "\0").as_ptr().cast()
 }
 
 /// Returns why the last failed call on this thread failed: text in UTF-8, empty if none failed. Valid until the next

@@ -4,10 +4,10 @@ use std::ffi::OsStr;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
 use serde_json::json;
-use tamis_program::{Stream, check_unchanged, counted, grouped, json_line, shown, shown_path};
+use tamis_program::{Stream, counted, grouped, json_line, shown, shown_path};
 use tamis_report::explanation_page;
 use tamis_train::{Document, Doubt, Explanation, Filter, Kind, Scratch, TermContribution};
 
@@ -54,15 +54,13 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<u8> {
     args.decision.apply(&mut filter)?;
     let mut out = BufWriter::new(std::io::stdout().lock());
     if filter.information().recipe.kind == Kind::Table {
-        if args.html.is_some() {
-            bail!("--html: expected a message or text, got a model of tables");
-        }
+        ensure!(args.html.is_none(), "--html: expected a message or text, got a model of tables");
         args.vectors.check_for(filter.information().recipe)?;
         explain_rows(&mut out, args, &filter)?;
     } else {
         explain_documents(&mut out, args, &filter)?;
     }
-    check_unchanged(&filter)?;
+    filter.check_unchanged()?;
     out.flush()?;
     Ok(0)
 }
@@ -156,10 +154,8 @@ fn bars(table: &[TermContribution], text: usize) -> impl Fn(f64) -> String {
     let beside = Canvas::of_stdout().and_then(|canvas| canvas.beside(text + longest, 25));
     let finite = table.iter().map(|term| term.contribution.abs()).filter(|c| c.is_finite());
     let highest = finite.fold(0.0, f64::max);
-    move |contribution| match beside {
-        Some(columns) => format!("  {}", signed_bar(contribution / highest, columns)),
-        None => String::new(),
-    }
+    let bar = move |contribution, columns| format!("  {}", signed_bar(contribution / highest, columns));
+    move |contribution| beside.map_or_else(String::new, |columns| bar(contribution, columns))
 }
 
 fn print_table(out: &mut impl Write, filter: &Filter, explanation: &Explanation, most: usize) -> Result<()> {
@@ -167,10 +163,7 @@ fn print_table(out: &mut impl Write, filter: &Filter, explanation: &Explanation,
     let label = |class| shown(filter.classes().label(class).unwrap_or_default());
     let class = label(explanation.class);
     // a label of many is compared with all documents that do not have it
-    let against = match filter.has_many_labels() {
-        true => "the rest".into(),
-        false => label(explanation.against),
-    };
+    let against = if filter.has_many_labels() { "the rest".into() } else { label(explanation.against) };
     writeln!(out, "log-odds of {class} against {against}, in nats:")?;
     let width = |label: &str| label.chars().count().max(6);
     let (for_width, against_width) = (width(&class), width(&against));

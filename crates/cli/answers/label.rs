@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use tamis_program::{check_unchanged, counted, note, say, shown, shown_path};
+use tamis_program::{counted, note, say, shown, shown_path};
 use tamis_train::{LabelScore, Score};
 
 use crate::args::{By, Format, InputArgs, ModelArgs, VerdictArgs};
@@ -107,7 +107,7 @@ pub(crate) fn run(args: &LabelArgs) -> Result<u8> {
             }
             if let Some(directory) = &args.sort_into {
                 // file a document only if the model did not change meanwhile
-                check_unchanged(&filter)?;
+                filter.check_unchanged()?;
                 let mut is_filed = true;
                 for label in verdict.label.each() {
                     is_filed &= file(item, &directory.join(&*folder_name(label)), args.by, &mut taken)?;
@@ -117,7 +117,7 @@ pub(crate) fn run(args: &LabelArgs) -> Result<u8> {
             Ok(())
         },
     )?;
-    check_unchanged(&filter)?;
+    filter.check_unchanged()?;
     rows.finish()?;
     columns::say_missing(recipe, &CorpusScorer::missing(&finished.states));
     say_truncated(n_truncated, recipe.kind);

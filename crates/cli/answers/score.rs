@@ -5,7 +5,7 @@ use std::io::{ErrorKind, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
 use tamis_mail::passthrough::{self, Head, fields, head_with, label_field};
 use tamis_program::{
@@ -313,9 +313,7 @@ fn annotate(
     keep_headers: bool,
     open: impl Fn() -> Result<Filter>,
 ) -> Result<Annotation> {
-    if files.len() > 1 {
-        bail!("--passthrough: expected one message, got {} files", files.len());
-    }
+    ensure!(files.len() <= 1, "--passthrough: expected one message, got {} files", files.len());
     message.read_for(&Limits::default())?;
     LazyModel::new(open).ask(|filter| {
         let recipe = filter.information().recipe;

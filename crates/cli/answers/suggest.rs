@@ -6,7 +6,7 @@ use std::io::{BufRead, Write};
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use tamis_program::{check_unchanged, commit, counted, named, shown, shown_path};
+use tamis_program::{commit, counted, named, shown, shown_path};
 use tamis_train::evaluate::{CandidatePool, KnownDocuments, Suggestions};
 use tamis_train::{Document, Filter, Kind, Learner, Scratch, join_labels};
 
@@ -77,7 +77,7 @@ pub(crate) fn run(args: &SuggestArgs) -> Result<u8> {
         |_, ()| Ok(()),
     )?;
     let (mut suggestions, unreadable) = (Suggestions::new(&known, finished.states), finished.unreadable);
-    check_unchanged(&filter)?;
+    filter.check_unchanged()?;
     match args.interactive {
         true => ask_all(args.n, &args.model, &args.change, filter, &mut suggestions)?,
         false => write(args, &filter, &mut suggestions)?,

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use tamis_program::{counted, make_private, open_model, say, shown_path};
+use tamis_program::{counted, make_private, open_model, say, shown_path, variable};
 use tamis_train::distributed::Partial;
 use tamis_train::{Attempts, Error, ErrorKind, Filter, LearnOptions, LiveFilter, Lock};
 
@@ -59,14 +59,13 @@ impl ChangeArgs {
 impl ModelArg {
     /// The model file: the one given, else `$TAMIS_MODEL`, else the user's default.
     pub(crate) fn path(&self) -> Result<PathBuf> {
-        if let Some(path) = self.model.clone().or_else(|| set("TAMIS_MODEL")) {
+        if let Some(path) = self.model.clone().or_else(|| variable("TAMIS_MODEL")) {
             return Ok(path);
         }
-        let data = set("XDG_DATA_HOME").or_else(|| set("HOME").map(|home| home.join(".local/share")));
-        match data {
-            Some(data) => Ok(data.join("tamis/model.tamis")),
-            None => bail!("no model: expected -m FILE, or TAMIS_MODEL or HOME to be set"),
-        }
+        let data =
+            variable("XDG_DATA_HOME").or_else(|| variable("HOME").map(|home| home.join(".local/share")));
+        let data = data.context("no model: expected -m FILE, or TAMIS_MODEL or HOME to be set")?;
+        Ok(data.join("tamis/model.tamis"))
     }
 
     /// Creates the folder of the user's default model. The folder of a model named by -m must exist.
@@ -94,12 +93,12 @@ impl ModelArgs {
     /// Whether `$TAMIS_FALLBACK` is set but ignored: a model named by -m stands alone unless --fallback is given too.
     /// All commands that learn or score share this rule.
     pub(crate) fn is_fallback_ignored(&self) -> bool {
-        self.fallback.is_none() && self.own.model.is_some() && set("TAMIS_FALLBACK").is_some()
+        self.fallback.is_none() && self.own.model.is_some() && variable("TAMIS_FALLBACK").is_some()
     }
 
     /// The file of the shared model, if any: that of --fallback, else that of `$TAMIS_FALLBACK`.
     pub(crate) fn shared_path(&self) -> Option<PathBuf> {
-        let usual = || set("TAMIS_FALLBACK").filter(|_| !self.is_fallback_ignored());
+        let usual = || variable("TAMIS_FALLBACK").filter(|_| !self.is_fallback_ignored());
         self.fallback.clone().or_else(usual)
     }
 
@@ -131,11 +130,6 @@ impl ModelArgs {
             _ => Err(failure),
         }
     }
-}
-
-/// The value of an environment variable, unless it is unset or empty.
-pub(crate) fn set(name: &str) -> Option<PathBuf> {
-    std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from)
 }
 
 /// Refuses to replace a file that is not a model, or a model that has learned since training, so that a typing error

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf, absolute};
 
 use anyhow::{Context, Result, bail};
 use clap::{Args, Command, Subcommand, ValueEnum};
-use tamis_program::{day, seconds_now, shown, shown_path};
+use tamis_program::{day, seconds_now, shown, shown_path, variable};
 
-use crate::args::{LogArg, ModelArgs, set};
+use crate::args::{LogArg, ModelArgs};
 use crate::commands::manual::{command_page, format_page};
 
 /// The completion scripts, by the file name that each shell looks for.
@@ -187,7 +187,7 @@ fn print_recipe(args: &MailRecipeArgs) -> Result<u8> {
 /// The options that name the model, unless a delivery agent would find it by itself.
 fn model(args: &MailRecipeArgs) -> Result<Vec<String>> {
     let is_elsewhere =
-        args.model.own.model.is_some() || set("TAMIS_MODEL").or(set("XDG_DATA_HOME")).is_some();
+        args.model.own.model.is_some() || variable("TAMIS_MODEL").or(variable("XDG_DATA_HOME")).is_some();
     let model = if is_elsewhere { Some(args.model.own.path()?) } else { None };
     let shared = args.model.shared_path();
     Ok([option("-m", model.as_deref())?, option("--fallback", shared.as_deref())?].concat())

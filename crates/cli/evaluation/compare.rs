@@ -7,7 +7,7 @@ use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, anyhow, bail, ensure};
 use clap::{Args, FromArgMatches};
 use tamis_program::{counted, grouped, say, shown_path};
 use tamis_train::{ClassId, Classes, Document, Kind, Limits, spam_class};
@@ -247,8 +247,6 @@ fn keep_common(sides: &mut [Side]) -> Result<()> {
             say!("tamis: {n} that only {} scored left out", side.what);
         }
     }
-    if common.is_empty() {
-        bail!("expected documents that all have scored, got none");
-    }
+    ensure!(!common.is_empty(), "expected documents that all have scored, got none");
     Ok(())
 }

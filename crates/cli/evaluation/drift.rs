@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use serde_json::json;
-use tamis_program::{Stream, check_unchanged, counted, grouped, json_line, note, shown, shown_path};
+use tamis_program::{Stream, counted, grouped, json_line, note, shown, shown_path};
 use tamis_report::drift_page;
 use tamis_train::evaluate::{Drift, DriftReference, DriftSample, MovedTerm, NewDocuments};
 use tamis_train::{Classes, ErrorKind, Filter};
@@ -91,7 +91,7 @@ pub(crate) fn run(args: &DriftArgs) -> Result<u8> {
         None => (vec![read_logs(&args.input.list.add_to(&args.paths)?, &reference, filter.classes())?], 0),
     };
     let drift = reference.compare(new, args.level)?;
-    check_unchanged(&filter)?;
+    filter.check_unchanged()?;
     if let Some(html) = &args.html {
         write_page(html, &drift_page(&file_name(path.as_os_str()), filter.classes(), &drift))?;
     }

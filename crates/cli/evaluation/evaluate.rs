@@ -5,8 +5,8 @@ use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use anyhow::{Context, Result, bail};
-use tamis_program::{check_unchanged, counted, grouped, note, shown, shown_path};
+use anyhow::{Context, Result, bail, ensure};
+use tamis_program::{counted, grouped, note, shown, shown_path};
 use tamis_report::{EvaluationReport, Mislabel};
 use tamis_train::evaluate::{Evaluation, HeldOutLabels, HeldOutScore, LearningStep};
 use tamis_train::{ClassId, Classes, Document, Filter, Score};
@@ -52,9 +52,7 @@ pub(crate) fn run(args: &EvaluateArgs) -> Result<u8> {
 }
 
 fn check_some(n_documents: usize) -> Result<()> {
-    if n_documents == 0 {
-        bail!("expected documents to evaluate, got none");
-    }
+    ensure!(n_documents > 0, "expected documents to evaluate, got none");
     Ok(())
 }
 
@@ -141,7 +139,8 @@ fn by_model<T: Send>(
     let recipe = filter.information().recipe;
     let corpus = Corpus::find_for(&args.sources, SourceScope::Labelled, &args.input, recipe)?;
     let corpus = corpus.labelled(args.labels.for_model(filter)?, filter.classes());
-    let known = known_documents(filter, counts_learned)?;
+    let documents = filter.documents().take(if counts_learned { usize::MAX } else { 0 });
+    let known: HashSet<[u8; 16]> = documents.map(|known| Ok(known?.digest)).collect::<Result<_>>()?;
     let (mut outcomes, learned) = (Vec::new(), AtomicU64::new(0));
     let finished = corpus.for_each(
         &recipe.limits,
@@ -157,15 +156,9 @@ fn by_model<T: Send>(
             Ok(())
         },
     )?;
-    check_unchanged(filter)?;
+    filter.check_unchanged()?;
     columns::say_missing(recipe, &CorpusScorer::missing(&finished.states));
     Ok((outcomes, learned.into_inner(), corpus.conclude(finished.unreadable)))
-}
-
-/// The digests of the documents that a model has learned; empty unless `are_wanted`.
-fn known_documents(filter: &Filter, are_wanted: bool) -> Result<HashSet<[u8; 16]>> {
-    let documents = filter.documents().take(if are_wanted { usize::MAX } else { 0 });
-    documents.map(|known| Ok(known?.digest)).collect()
 }
 
 /// Names the labels among `all` that the model does not have.

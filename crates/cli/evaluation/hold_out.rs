@@ -138,10 +138,7 @@ fn read_labelled(
 ) -> Result<(Vec<EvaluationDocument>, Classes, usize)> {
     let (examples, unreadable) = read_all(corpus, options, order)?;
     let labels = examples.iter().map(|example| &*example.label);
-    let classes = match are_many {
-        true => Classes::new(labels.flat_map(split_labels))?,
-        false => Classes::new(labels)?,
-    };
+    let classes = if are_many { Classes::new(labels.flat_map(split_labels))? } else { Classes::new(labels)? };
     match corpus.unite_numbers(&classes)? {
         true => read_labelled(corpus, options, order, are_many),
         false => Ok((examples, classes, unreadable)),

@@ -54,10 +54,8 @@ pub(crate) fn read_object(line: &[u8]) -> Result<Object, String> {
         Category::Data => "expected a JSON object, got a JSON value of another kind".to_owned(),
         _ => format!("expected a JSON object, got something else at column {}", error.column()),
     })?;
-    match object.repeated() {
-        Some(key) => Err(format!("expected each key once, got {key:?} twice")),
-        None => Ok(object),
-    }
+    let twice = object.repeated();
+    twice.map_or(Ok(object), |key| Err(format!("expected each key once, got {key:?} twice")))
 }
 
 /// Whether a number in a value may have been an integer of more digits than a float keeps.
@@ -117,25 +115,22 @@ fn push_string<'a>(text: &'a str, out: &mut String) -> &'a str {
 // `serde_json` alone would take the last value of a repeated key
 impl<'de> Deserialize<'de> for Object {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_map(ObjectVisitor)
+        deserializer.deserialize_map(Object(Vec::new()))
     }
 }
 
-struct ObjectVisitor;
-
-impl<'de> Visitor<'de> for ObjectVisitor {
+impl<'de> Visitor<'de> for Object {
     type Value = Object;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a JSON object")
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Object, A::Error> {
-        let mut members = Vec::new();
+    fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<Object, A::Error> {
         while let Some(member) = map.next_entry()? {
-            members.push(member);
+            self.0.push(member);
         }
-        Ok(Object(members))
+        Ok(self)
     }
 }
 

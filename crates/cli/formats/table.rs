@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::io::{self, BufRead};
 use std::sync::Arc;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 
 use super::cells::CellSyntax;
 use super::holds::{Holds, TableShape};
@@ -211,9 +211,7 @@ impl TableHead {
         let TextColumns { label, text, group, weight, vector, .. } = *columns;
         for name in [Some(label), Some(text), group, weight, vector].into_iter().flatten() {
             let n = named(first, name, columns.shape).count();
-            if n > 1 {
-                bail!("expected one column {name:?}, got {n}: {}", row_shown(first));
-            }
+            ensure!(n <= 1, "expected one column {name:?}, got {n}: {}", row_shown(first));
         }
         let position = TableHead::of_label_and_text(first, columns)?;
         let at = |(option, name): (&str, Option<&str>)| match name {
@@ -229,12 +227,8 @@ impl TableHead {
             Err(_) if vector == Some("vector") => None,
             vector => vector?,
         };
-        Ok(TableHead {
-            group: at(("--group", group))?,
-            weight: at(("--weight", weight))?,
-            vector,
-            ..position
-        })
+        let (group, weight) = (at(("--group", group))?, at(("--weight", weight))?);
+        Ok(TableHead { group, weight, vector, ..position })
     }
 
     fn of_label_and_text(first: &[Cow<'_, [u8]>], columns: &TextColumns<'_>) -> Result<Self> {

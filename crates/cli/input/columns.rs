@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use anyhow::{Result, bail};
+use anyhow::{Result, bail, ensure};
 use tamis_program::{grouped, note, shown};
 use tamis_train::options::{Column, ColumnGuess, ColumnKind};
 use tamis_train::{Document, Filter, Recipe, Score, Scratch};
@@ -63,9 +63,7 @@ fn choose_kinds(corpus: &Corpus<'_>, target: &str, choices: &[ColumnChoice]) -> 
             }
         }
     }
-    if names.is_empty() {
-        bail!("expected a table with a header row and rows below it, got none");
-    }
+    ensure!(!names.is_empty(), "expected a table with a header row and rows below it, got none");
     if !by_name.contains_key(target) {
         bail!("--target: expected a column of the table, {}, got {target:?}", listed(&names));
     }

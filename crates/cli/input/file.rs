@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
 use std::io::{BufRead, BufReader};
-use std::os::unix::ffi::OsStrExt;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -16,7 +16,7 @@ use crate::args::ListArgs;
 use crate::formats::holds::{Holds, extension_is};
 use crate::formats::json::{Elements, begins_array};
 use crate::input::reading::{foreign, open};
-use crate::output::{from_text, path_of};
+use crate::output::from_text;
 
 /// The documents that a command wants from its sources.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -91,19 +91,16 @@ impl InputFile {
     /// Takes the stream, if it is one.
     pub(crate) fn take_stream(&self) -> Result<Option<Stream>> {
         let Some(once) = &self.once else { return Ok(None) };
-        match once.lock().unwrap_or_else(PoisonError::into_inner).take() {
-            Some(stream) => Ok(Some(stream)),
-            None => bail!("{}: expected a file, which can be read twice", shown_path(&self.path)),
-        }
+        let stream = once.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let expected = || format!("{}: expected a file, which can be read twice", shown_path(&self.path));
+        stream.with_context(expected).map(Some)
     }
 
     /// Opens a file or stream that holds many documents, decoded. A JSON array is read as JSON lines, whatever the file is
     /// called.
     pub(crate) fn open(&self) -> Result<Box<dyn BufRead + Send>> {
-        let mut reader = match self.take_stream()? {
-            Some(stream) => stream.into_reader().with_context(|| shown_path(&self.path))?,
-            None => open(&self.path).with_context(|| shown_path(&self.path))?,
-        };
+        let opened = self.take_stream()?.map_or_else(|| open(&self.path), Stream::into_reader);
+        let mut reader = opened.with_context(|| shown_path(&self.path))?;
         if !self.holds.is_table() {
             return Ok(reader);
         }
@@ -148,7 +145,7 @@ impl ListArgs {
         let entries = bytes.split(|byte| *byte == if self.null { 0 } else { b'\n' });
         for entry in entries.filter(|entry| !entry.is_empty()) {
             paths.push(if self.null {
-                path_of(entry.to_vec())
+                OsString::from_vec(entry.to_vec())
             } else {
                 from_text(entry.strip_suffix(b"\r").unwrap_or(entry))?
             });

@@ -140,10 +140,7 @@ pub(crate) fn table_texts(
 
 /// The name of a part of a file, by its number: `path:3`.
 pub(crate) fn part(path: &Path, number: u64) -> OsString {
-    let number = number.to_string();
-    let mut name = OsString::with_capacity(path.as_os_str().len() + 1 + number.len());
-    name.push(path);
-    name.push(":");
-    name.push(number);
+    let mut name = path.as_os_str().to_owned();
+    name.push(format!(":{number}"));
     name
 }

@@ -4,9 +4,9 @@ use std::fs::File;
 use std::io::{BufReader, BufWriter, Read, Write};
 use std::path::PathBuf;
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, anyhow, bail, ensure};
 use clap::{Args, ValueEnum};
-use tamis_program::{check_unchanged, counted, done, grouped, named, note, shown_path};
+use tamis_program::{counted, done, grouped, named, note, shown_path};
 use tamis_train::exchange::{self, BogofilterImport, Salvage, import_bogofilter, import_scikit_learn};
 use tamis_train::options::{Counting, RobinsonFisher};
 use tamis_train::{ErrorKind, Filter, Scoring, TermRow};
@@ -43,11 +43,10 @@ pub(crate) struct ExportArgs {
 pub(crate) fn export(args: &ExportArgs) -> Result<u8> {
     let filter = args.model.open()?;
     if args.format != Format::Jsonl {
-        if args.documents {
-            bail!("--documents: expected --format jsonl, since a table has the terms only");
-        }
+        ensure!(!args.documents, "--documents: expected --format jsonl, since a table has the terms only");
         write_terms(&filter, args.format).context("standard output")?;
-        return check_unchanged(&filter).map(|()| 0);
+        filter.check_unchanged()?;
+        return Ok(0);
     }
     let mut out = BufWriter::new(std::io::stdout().lock());
     exchange::export(&filter, args.documents, &mut out).map_err(|error| match error.into_io_error() {
@@ -55,7 +54,7 @@ pub(crate) fn export(args: &ExportArgs) -> Result<u8> {
         Ok(source) => anyhow::Error::new(source).context("standard output"),
         Err(error) => error.into(),
     })?;
-    check_unchanged(&filter)?;
+    filter.check_unchanged()?;
     out.flush().context("standard output")?;
     let documents = filter.information().size.documents as u64;
     if !args.documents && documents > 0 {
@@ -148,15 +147,11 @@ pub(crate) fn import(args: &ImportArgs) -> Result<u8> {
     let input = BufReader::new(input);
     let (model, imported) = match args.from {
         ImportFormat::Tamis => exchange::import(input).map(|model| (model, None)),
-        ImportFormat::ScikitLearn => {
-            import_scikit_learn(input).map(|(model, imported)| (model, Some(imported)))
-        }
-        _ => import_bogofilter(input, RobinsonFisher::default())
-            .map(|(model, imported)| (model, Some(imported))),
+        ImportFormat::ScikitLearn => import_scikit_learn(input).map(|(model, told)| (model, Some(told))),
+        _ => import_bogofilter(input, RobinsonFisher::default()).map(|(model, told)| (model, Some(told))),
     }
-    .map_err(|error| match error.into_io_error() {
-        Ok(source) => anyhow::Error::new(source).context(name),
-        Err(error) => anyhow::Error::new(error).context(name),
+    .map_err(|error| {
+        error.into_io_error().map_or_else(anyhow::Error::new, anyhow::Error::new).context(name)
     })?;
     args.model.make_folder(&path)?;
     lock(&path, args.replace)?.save(&model)?;

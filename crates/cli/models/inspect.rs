@@ -8,9 +8,7 @@ use std::path::PathBuf;
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use serde_json::json;
-use tamis_program::{
-    ERROR, check_unchanged, counted, day, expectation, grouped, named, say, shown, shown_path, told,
-};
+use tamis_program::{ERROR, counted, day, expectation, grouped, named, say, shown, shown_path, told};
 use tamis_report::{Mislabel, model_page};
 use tamis_train::information::{ClassTotals, Suspect};
 use tamis_train::{ClassId, ErrorKind, Filter, Information, Keep, Scoring};
@@ -79,10 +77,10 @@ pub(crate) fn run(args: &InspectArgs) -> Result<u8> {
     if args.card {
         let card = ModelCard::new(&name, &filter);
         let json = args.json.then(|| card.metadata.clone());
-        check_unchanged(&filter)?;
+        filter.check_unchanged()?;
         return print_out(json, |out| {
             card.print(out, args.terms)?;
-            check_unchanged(&filter)
+            Ok(filter.check_unchanged()?)
         })
         .map(|()| 0);
     }
@@ -91,7 +89,7 @@ pub(crate) fn run(args: &InspectArgs) -> Result<u8> {
     if let (Some(json), Some((suspects, most))) = (&mut json, &suspects) {
         json["suspects"] = suspects.json(*most);
     }
-    check_unchanged(&filter)?;
+    filter.check_unchanged()?;
     print_out(json, |out| {
         let canvas = Canvas::of_stdout();
         writeln!(out, "{}", shown_path(&path))?;
@@ -104,7 +102,7 @@ pub(crate) fn run(args: &InspectArgs) -> Result<u8> {
         if let Some((suspects, most)) = &suspects {
             suspects.print(out, &args.model, *most)?;
         }
-        check_unchanged(&filter)
+        Ok(filter.check_unchanged()?)
     })?;
     Ok(0)
 }
@@ -113,7 +111,7 @@ pub(crate) fn verify(args: &ModelArg) -> Result<u8> {
     let path = args.path()?;
     let filter = args.open()?;
     filter.verify().with_context(|| shown_path(&path))?;
-    check_unchanged(&filter)?;
+    filter.check_unchanged()?;
     let information = filter.information();
     let terms = counted(information.size.terms as u64, "term");
     let documents = counted(information.size.documents as u64, "document");

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::{Result, anyhow, bail};
 use clap::Args;
-use tamis_program::{check_unchanged, counted, named, note};
+use tamis_program::{counted, named, note};
 use tamis_train::distributed::Partial;
 use tamis_train::{Error, ErrorKind, Filter, Keep, MergeOptions, merge};
 
@@ -128,7 +128,7 @@ fn run_models(args: &MergeArgs) -> Result<u8> {
     })?;
     let unfitted: u64 = models.iter().map(|model| model.information().changes.since_fit).sum();
     let had = |keep| models.iter().any(|model| model.information().stored.keep == keep);
-    models.iter().try_for_each(check_unchanged)?;
+    models.iter().try_for_each(Filter::check_unchanged)?;
     lock.save(&model)?;
     drop(lock);
     let filter = model.into_filter()?;

@@ -11,7 +11,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, anyhow, bail, ensure};
 use tamis_program::{ERROR, Stream, commit, make_private, say, shown, shown_path, survive_file_limits, told};
 use tamis_train::{Document, ErrorKind, Kind, Learner, Limits, Recipe};
 
@@ -36,9 +36,7 @@ pub(crate) fn run(args: &LearnArgs, folder: &Path) -> Result<u8> {
     args.check_label(label, &path)?;
     let input = Stream::open(Path::new("-")).and_then(|input| input.into_document(Kind::Mail, MOST_BYTES));
     let message = input.context("standard input")?;
-    if message.is_empty() {
-        bail!("expected a message to learn, got nothing");
-    }
+    ensure!(!message.is_empty(), "expected a message to learn, got nothing");
     let messages = match args.forwarded {
         true => forwarded(&message, &Limits::default(), "standard input")?,
         false => vec![message],
@@ -86,9 +84,7 @@ impl<'a> SpoolRun<'a> {
         let label = self.args.documents.label.as_deref();
         let mut learner = self.args.open(label, Recipe::new(Kind::Mail), self.args.model.shared()?)?;
         let kind = learner.filter().information().recipe.kind;
-        if kind != Kind::Mail {
-            bail!("--spool: expected a model of mail, got one of {kind}");
-        }
+        ensure!(kind == Kind::Mail, "--spool: expected a model of mail, got one of {kind}");
         // again, since others add to the spool while they wait for the model
         let mut seen = BTreeSet::new();
         loop {

@@ -80,10 +80,9 @@ fn documents_of(classes: &Classes, documents: &[u64]) -> String {
         of_classes.push(format!("and {} more", counted((classes.len() - MOST) as u64, "label")));
     }
     let labelled = documents[..classes.len().min(documents.len())].iter().sum();
-    let unlabelled = match documents.get(classes.len()) {
-        Some(documents) => format!(" and {} without a label", grouped(*documents)),
-        None => String::new(),
-    };
+    let unlabelled = documents
+        .get(classes.len())
+        .map_or_else(String::new, |documents| format!(" and {} without a label", grouped(*documents)));
     let in_brackets =
         if of_classes.is_empty() { String::new() } else { format!(" ({})", of_classes.join(", ")) };
     format!("{}{in_brackets}{unlabelled}", counted(labelled, "document"))

@@ -12,7 +12,7 @@ use std::time::Instant;
 
 use tamis_mail::Message;
 use tamis_program::{now, one_word, plain, say, shown_path};
-use tamis_train::{Limits, document_name};
+use tamis_train::document_name;
 
 /// Names the system's log in place of a file, and the path of its socket.
 const SYSLOG: &str = "syslog";
@@ -20,9 +20,6 @@ const SOCKET: &str = if cfg!(target_vendor = "apple") { "/var/run/syslog" } else
 
 /// The facility `mail` and the severity `info` of a syslog message (RFC 3164, section 4.1.1).
 const PRIORITY: u32 = 2 * 8 + 6;
-
-/// Maximum bytes of a message that are searched for its Message-ID.
-const MOST_HEADER: usize = 64 << 10;
 
 /// A log being written.
 pub(crate) struct VerdictLog {
@@ -109,11 +106,7 @@ fn send(socket: &Path, line: &str) -> io::Result<()> {
 
 /// The Message-ID of a message, without its angle brackets; empty if there is none.
 pub(crate) fn message_id(raw: &[u8]) -> String {
-    let raw = &raw[..raw.len().min(MOST_HEADER)];
-    let ends = memchr::memchr_iter(b'\n', raw).map(|at| at + 1);
-    let end = ends.into_iter().find(|end| raw[*end..].starts_with(b"\n") || raw[*end..].starts_with(b"\r\n"));
-    let message = Message::parse(&raw[..end.unwrap_or(raw.len())], &Limits::default());
-    message.header("message-id").map_or_else(String::new, document_name)
+    Message::parse_header(raw).header("message-id").map_or_else(String::new, document_name)
 }
 
 /// A parsed line of the log.

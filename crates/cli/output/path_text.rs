@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStringExt;
 use std::path::Path;
 
 use anyhow::{Context, Result};
@@ -43,7 +44,7 @@ fn quoted(bytes: &[u8]) -> String {
 /// Converts a text back to a path. It may come from [`to_text`], from `ls` or from bash's `printf %q`.
 pub(crate) fn from_text(text: &[u8]) -> Result<OsString> {
     let quoted = text.strip_prefix(b"$'").and_then(|rest| rest.strip_suffix(b"'"));
-    let Some(mut rest) = quoted else { return Ok(path_of(text.to_vec())) };
+    let Some(mut rest) = quoted else { return Ok(OsString::from_vec(text.to_vec())) };
     let mut bytes = Vec::with_capacity(rest.len());
     while let Some((&byte, after)) = rest.split_first() {
         rest = after;
@@ -57,7 +58,7 @@ pub(crate) fn from_text(text: &[u8]) -> Result<OsString> {
         bytes.push(byte);
         rest = &rest[length..];
     }
-    Ok(path_of(bytes))
+    Ok(OsString::from_vec(bytes))
 }
 
 /// The byte that an escape stands for, given the text after its backslash, and the length of the escape.
@@ -80,10 +81,6 @@ fn unescaped(rest: &[u8]) -> Option<(u8, usize)> {
     Some((simple, 1))
 }
 
-pub(crate) fn path_of(bytes: Vec<u8>) -> OsString {
-    std::os::unix::ffi::OsStringExt::from_vec(bytes)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -91,7 +88,7 @@ mod tests {
 
     #[test]
     fn text_is_plain_where_it_can_be() {
-        let path = |bytes: &[u8]| path_of(bytes.to_vec());
+        let path = |bytes: &[u8]| OsString::from_vec(bytes.to_vec());
         for (bytes, expected) in [
             (&b"mail/1.eml"[..], "mail/1.eml"),
             ("é 'x'\n".as_bytes(), "é 'x'\n"),
@@ -110,7 +107,7 @@ mod tests {
     proptest! {
         #[test]
         fn every_path_is_taken_back(bytes in prop::collection::vec(prop::sample::select(b"a'\\$\n\t\xc3\xa9\xff".to_vec()), 0..8)) {
-            let path = path_of(bytes.clone());
+            let path = OsString::from_vec(bytes.clone());
             // line feeds of plain paths are for --null
             prop_assert_eq!(from_text(to_text(&path).as_bytes()).unwrap(), path);
         }

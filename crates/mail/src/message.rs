@@ -21,6 +21,8 @@ pub(crate) mod part;
 pub(crate) mod transfer;
 pub(crate) mod wrapper;
 
+use memchr::memchr_iter;
+
 use crate::message::encoded_word::decode_words;
 use crate::message::ignored::{is_ignored, matches_any};
 use crate::message::limits::{Limits, LimitsHit};
@@ -90,6 +92,14 @@ impl Message {
     /// or Exchange wrapped the message into a report of theirs, reads the message inside.
     pub fn parse(raw: &[u8], limits: &Limits) -> Message {
         Message::parse_ignoring(raw, limits, &[])
+    }
+
+    /// Parses the header of a message alone, as far as it stands in the first 64 KiB.
+    pub fn parse_header(raw: &[u8]) -> Message {
+        let raw = &raw[..raw.len().min(64 << 10)];
+        let mut ends = memchr_iter(b'\n', raw).map(|at| at + 1);
+        let end = ends.find(|end| raw[*end..].starts_with(b"\n") || raw[*end..].starts_with(b"\r\n"));
+        Message::parse(&raw[..end.unwrap_or(raw.len())], &Limits::default())
     }
 
     /// Parses a message, ignoring header fields of these names too. Case does not matter; a final `*` stands for any

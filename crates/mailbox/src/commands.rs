@@ -9,7 +9,7 @@ pub(crate) mod train;
 
 use std::path::Path;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use tamis_program::{Volume, say, shown, shown_path, told};
 
 use crate::commands::arguments::{AgentArgs, AgentCommand};
@@ -33,7 +33,7 @@ pub fn run(args: &AgentArgs) -> Result<()> {
         first.map_or(Ok(()), Err)
     };
     match &args.command {
-        AgentCommand::Setup(setup) => setup::run(setup, &path),
+        AgentCommand::Setup(setup) => agent::runtime()?.block_on(setup::run(setup, &path)),
         AgentCommand::Run(run) => agent::run(run, &path, &accounts()?),
         AgentCommand::Train(train) => for_each(&|account| train::run(train, &path, account)),
         AgentCommand::Undo(undo) => for_each(&|account| agent::undo(undo, account)),
@@ -51,8 +51,6 @@ fn accounts(path: &Path, names: &[String]) -> Result<Vec<Account>> {
     }
     let is_named = |account: &Account| names.is_empty() || names.contains(&account.name);
     let accounts: Vec<Account> = settings.accounts.into_iter().filter(is_named).collect();
-    if accounts.is_empty() {
-        bail!("{}: there is no account", shown_path(path));
-    }
+    ensure!(!accounts.is_empty(), "{}: there is no account", shown_path(path));
     Ok(accounts)
 }

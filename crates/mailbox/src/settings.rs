@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow, bail};
 use serde::{Deserialize, Serialize};
-use tamis_program::{make_private, shown, shown_path};
+use tamis_program::{make_private, shown, shown_path, variable};
 use tamis_store::config::labels::check_labels;
 use tamis_train::Classes;
 
@@ -395,10 +395,9 @@ pub(crate) fn state_folder(account: &Account) -> Result<PathBuf> {
     Ok(folder)
 }
 
-fn home(variable: &str, usual: &str) -> Result<PathBuf> {
-    let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    let folder = set(variable).or_else(|| set("HOME").map(|home| home.join(usual)));
-    folder.with_context(|| format!("expected HOME or {variable} to be set"))
+fn home(name: &str, usual: &str) -> Result<PathBuf> {
+    let folder = variable(name).or_else(|| variable("HOME").map(|home| home.join(usual)));
+    folder.with_context(|| format!("expected HOME or {name} to be set"))
 }
 
 #[cfg(test)]

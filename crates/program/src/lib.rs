@@ -18,7 +18,7 @@ mod model;
 
 pub use decoded::{decoded, is_encoded, to_utf8};
 pub use expected::{expectation, noun};
-pub use model::{LazyModel, check_unchanged, commit, make_private, open_model};
+pub use model::{LazyModel, commit, make_private, open_model, variable};
 pub use output::{
     DAY, ERROR, Volume, at, clean, day, done, is_closed_pipe, json_line, named, now, one_word, plain, say_at,
     say_line, seconds_now, shown, shown_path, told,

@@ -1,7 +1,7 @@
 //! A user's model, whose file may change meanwhile.
 
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use tamis_report::counted;
@@ -51,9 +51,9 @@ impl<Open: Fn() -> Result<Filter>> LazyModel<Open> {
     }
 }
 
-/// Checks that a model's file did not change in place since it was opened.
-pub fn check_unchanged(filter: &Filter) -> Result<()> {
-    Ok(filter.check_unchanged()?)
+/// The value of an environment variable, unless it is unset or empty.
+pub fn variable(name: &str) -> Option<PathBuf> {
+    std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from)
 }
 
 /// Writes what was learned, and prints a note if the model was retrained.

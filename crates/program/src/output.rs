@@ -41,10 +41,7 @@ impl Volume {
 /// Where a command reports what it has done: standard output, or nowhere with --quiet. Results that were asked for go
 /// to standard output in any case.
 pub fn done() -> Box<dyn Write> {
-    match Volume::Usual.is_on() {
-        true => Box::new(io::stdout().lock()),
-        false => Box::new(io::sink()),
-    }
+    if Volume::Usual.is_on() { Box::new(io::stdout().lock()) } else { Box::new(io::sink()) }
 }
 
 /// Prints an error or a warning to standard error. A closed standard error is not a failure.
@@ -154,10 +151,7 @@ pub fn clean(line: &str) -> Cow<'_, str> {
 fn escaped(text: &str, is_escaped: impl Fn(char) -> bool) -> String {
     let mut out = String::with_capacity(text.len() + 8);
     for c in text.chars() {
-        match is_escaped(c) {
-            true => escape(&mut out, c.encode_utf8(&mut [0; 4]).as_bytes()),
-            false => out.push(c),
-        }
+        if is_escaped(c) { escape(&mut out, c.encode_utf8(&mut [0; 4]).as_bytes()) } else { out.push(c) }
     }
     out
 }

@@ -164,13 +164,8 @@ impl Scale {
 
     /// Creates a logarithmic scale, for numbers above 0.
     pub(crate) fn logarithmic([low, high]: [f64; 2], [start, end]: [f64; 2]) -> Self {
-        Scale {
-            kind: ScaleKind::Logarithmic,
-            low,
-            high: if high > low { high } else { 10.0 * low },
-            start,
-            end,
-        }
+        let high = if high > low { high } else { 10.0 * low };
+        Scale { kind: ScaleKind::Logarithmic, low, high, start, end }
     }
 
     pub(crate) fn of_counts(highest: u64, [start, end]: [f64; 2]) -> Self {

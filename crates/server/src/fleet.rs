@@ -65,7 +65,9 @@ impl Follower {
             let read = store.read(&self.position.id).await;
             let entries = read.map_err(|error| format!("reading the stream: {error}"))?;
             if !entries.is_empty() {
-                self.take_in(entries, &service()).await?;
+                let applied = self.apply(entries, &service()).await;
+                let saved = self.position.save(&self.folder);
+                applied.and(saved.map_err(|error| format!("fleet-position.json: {error}")))?;
             }
         }
     }
@@ -87,13 +89,6 @@ impl Follower {
             );
         }
         Ok(())
-    }
-
-    /// Applies entries, and stores how far the stream is read.
-    async fn take_in(&mut self, entries: Vec<StreamEntry>, service: &Service) -> Result<(), String> {
-        let applied = self.apply(entries, service).await;
-        let saved = self.position.save(&self.folder);
-        applied.and(saved.map_err(|error| format!("fleet-position.json: {error}")))
     }
 
     /// Applies entries in their order, as many at a time as a model may have waiting beside those of its clients.

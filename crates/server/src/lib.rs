@@ -8,6 +8,8 @@
 compile_error!("the server is for Unix: models in files, sockets and signals");
 
 // The rooms, the lowest first: none uses one that comes after it (tests/code/rooms.rs).
+mod lock;
+
 mod settings;
 
 mod record;

@@ -4,7 +4,7 @@ use std::io::{BufRead, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use tamis_server::{ServerSettings, hash_password, serve};
 
 const HELP: &str = "\
@@ -88,9 +88,7 @@ fn print_hash() -> Result<()> {
     let mut password = String::new();
     std::io::stdin().lock().read_line(&mut password).context("standard input")?;
     let password = password.trim_end_matches(['\r', '\n']);
-    if password.is_empty() {
-        bail!("expected a password on standard input, got nothing");
-    }
+    ensure!(!password.is_empty(), "expected a password on standard input, got nothing");
     print(&(hash_password(password)? + "\n"))
 }
 

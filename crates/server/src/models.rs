@@ -9,11 +9,12 @@ pub(crate) mod request;
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Instant, SystemTime};
 
 use anyhow::{Context, Result};
 
+use crate::lock::lock;
 use crate::models::model::LiveModel;
 use crate::models::names::UserNames;
 use crate::models::request::{ModelId, ServiceError};
@@ -22,7 +23,7 @@ use crate::settings::{ModelSettings, ServerSettings, VerdictSettings};
 /// All models of the server. Of users' models, a bounded number is open; the least recently used is closed first.
 pub(crate) struct ModelRegistry {
     settings: ModelSettings,
-    names: UserNames,
+    pub(crate) names: UserNames,
     verdict: VerdictSettings,
     pub(crate) shared: Arc<LiveModel>,
     named: BTreeMap<String, Arc<LiveModel>>,
@@ -93,11 +94,6 @@ impl ModelRegistry {
         }
     }
 
-    /// The user that a name or an address means; `None` if it has no user of its own.
-    pub(crate) fn user_of(&self, name: &str) -> Option<String> {
-        self.names.user(name)
-    }
-
     fn own(&self, id: ModelId<'_>) -> Result<Arc<LiveModel>, ServiceError> {
         let own = match id {
             ModelId::Named(name) => {
@@ -114,7 +110,7 @@ impl ModelRegistry {
     /// looked up when it is opened.
     fn user(&self, user: &str) -> Option<Arc<LiveModel>> {
         let pattern = self.settings.users.as_ref()?;
-        let mut users = self.users();
+        let mut users = lock(&self.users);
         if let Some(used) = users.get_mut(user) {
             used.last_used = Instant::now();
             return Some(used.model.clone());
@@ -162,7 +158,7 @@ impl ModelRegistry {
         let own = std::iter::once(&self.shared).chain(self.named.values()).cloned();
         let mut failures: Vec<_> =
             own.chain(self.open_users()).filter_map(|model| model.follow_in_turn().err()).collect();
-        failures.extend(self.users().values().filter_map(|user| user.model.why_set_aside()));
+        failures.extend(lock(&self.users).values().filter_map(|user| user.model.why_set_aside()));
         // one for all users
         failures.dedup();
         failures
@@ -171,7 +167,7 @@ impl ModelRegistry {
     /// The number of corrections that wait to be learned.
     pub(crate) fn n_waiting(&self) -> usize {
         let own = std::iter::once(&self.shared).chain(self.named.values()).cloned();
-        own.chain(self.users().values().map(|user| user.model.clone()))
+        own.chain(lock(&self.users).values().map(|user| user.model.clone()))
             .map(|m| m.queue.lock().waiting.len())
             .sum()
     }
@@ -199,14 +195,9 @@ impl ModelRegistry {
 
     /// Users' models that are open.
     pub(crate) fn open_users(&self) -> Vec<Arc<LiveModel>> {
-        let users = self.users();
+        let users = lock(&self.users);
         let open = users.values().filter(|user| user.model.current().is_some());
         open.map(|user| user.model.clone()).collect()
-    }
-
-    fn users(&self) -> MutexGuard<'_, HashMap<String, UserModel>> {
-        // nothing is left half done
-        self.users.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

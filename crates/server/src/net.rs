@@ -9,7 +9,7 @@ use std::os::unix::net::UnixStream as StdUnixStream;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::{Context, bail};
+use anyhow::{Context, bail, ensure};
 use listenfd::ListenFd;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpListener, UnixListener};
@@ -262,12 +262,8 @@ impl Drop for Listener {
 /// Binds a socket, in place of one that nobody listens at any more.
 fn bind_unix(path: &Path, like: SocketFile) -> anyhow::Result<UnixListener> {
     if let Ok(metadata) = fs::symlink_metadata(path) {
-        if !metadata.file_type().is_socket() {
-            bail!("expected a socket or nothing, got another file");
-        }
-        if StdUnixStream::connect(path).is_ok() {
-            bail!("another server is listening there");
-        }
+        ensure!(metadata.file_type().is_socket(), "expected a socket or nothing, got another file");
+        ensure!(StdUnixStream::connect(path).is_err(), "another server is listening there");
         fs::remove_file(path)?;
     }
     // bound under another name, so that nobody connects before it has its mode

@@ -6,9 +6,11 @@ pub(crate) mod outbox;
 
 use std::collections::VecDeque;
 use std::fmt::Write as _;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
+
+use crate::lock::lock;
 
 /// A way into the server.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -101,7 +103,7 @@ impl Metrics {
 
     /// Notes the messages so far; called every second.
     pub(crate) fn tick(&self) {
-        let mut seconds = self.seconds_ago.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut seconds = lock(&self.seconds_ago);
         seconds.push_back(self.scored());
         let too_many = seconds.len().saturating_sub(60);
         seconds.drain(..too_many);
@@ -109,7 +111,7 @@ impl Metrics {
 
     /// Messages of the last minute, as [`scored`](Self::scored).
     pub(crate) fn last_minute(&self) -> [u64; OUTCOMES.len()] {
-        let seconds = self.seconds_ago.lock().unwrap_or_else(PoisonError::into_inner);
+        let seconds = lock(&self.seconds_ago);
         let before = seconds.front().copied().unwrap_or_default();
         let now = self.scored();
         std::array::from_fn(|outcome| now[outcome] - before[outcome])

@@ -283,10 +283,8 @@ impl Service {
             self.metrics.defects.fetch_add(1, Relaxed);
             Err(ServiceError::Defect)
         });
-        let (mut answer, rule) = match answered {
-            Ok((answer, rule)) => (Ok(answer), rule),
-            Err(failure) => (Err(failure), None),
-        };
+        let rule = answered.as_ref().ok().and_then(|(_, rule)| *rule);
+        let mut answer = answered.map(|(answer, _)| answer);
         let outcome = outcome(&answer);
         self.metrics.count(request.door, outcome, begun.elapsed());
         let error = answer.as_ref().err().map(ToString::to_string).unwrap_or_default();

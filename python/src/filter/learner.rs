@@ -101,11 +101,8 @@ pub(crate) struct Learner {
 impl Learner {
     fn new(open: LearningSession, path: PathBuf) -> Self {
         let recipe = open.learner.filter().information().recipe.clone();
-        Learner {
-            open: Consumable::new(open, "expected an open learner, got one that was closed"),
-            recipe,
-            path,
-        }
+        let open = Consumable::new(open, "expected an open learner, got one that was closed");
+        Learner { open, recipe, path }
     }
 
     /// Answers by everything learned so far, committed or not.

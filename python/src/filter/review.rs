@@ -118,7 +118,13 @@ impl Filter {
         level: f64,
         how: Option<&Bound<'py, PyDict>>,
     ) -> Result<Bound<'py, PyAny>> {
-        self.review(documents, how, move |model, documents, watch| drift(model, documents, level, watch))
+        self.review(documents, how, move |model, documents, watch| {
+            let reference = needs_terms(DriftReference::new(&model.filter))?;
+            let add =
+                |new: &mut NewDocuments<'_>, row| documents.with(row, |document| Ok(new.add(document)?));
+            let new = for_each_row(documents.len(), watch, || Ok(NewDocuments::new(&reference)), add)?;
+            Ok(reference.compare(new, level)?.to_json(model.filter.classes()))
+        })
     }
 
     /// Names the documents without a label that would teach the model most, the first one first.
@@ -192,14 +198,6 @@ fn suspects(
         })
     };
     Ok(suspects.iter().map(suspect).collect())
-}
-
-/// What differs between new documents and those that the model learned.
-fn drift(model: &SharedFilter, documents: &DocumentSet, level: f64, watch: &Watch) -> Result<Value> {
-    let reference = needs_terms(DriftReference::new(&model.filter))?;
-    let add = |new: &mut NewDocuments<'_>, row| documents.with(row, |document| Ok(new.add(document)?));
-    let new = for_each_row(documents.len(), watch, || Ok(NewDocuments::new(&reference)), add)?;
-    Ok(reference.compare(new, level)?.to_json(model.filter.classes()))
 }
 
 /// The documents to label next. Of one label, what the model says is of it; of many, lists of these.

@@ -13,7 +13,7 @@ use pyo3::types::PyBytes;
 use pyo3_arrow::input::AnyArray;
 
 use crate::error::{Exception, Result, wrong_row};
-use crate::input::decoding::{CellBytes, Reading, number_as_text};
+use crate::input::decoding::{CellBytes, Reading};
 
 type ArrowResult<T> = std::result::Result<T, ArrowError>;
 
@@ -151,7 +151,8 @@ fn to_text(array: &ArrayRef) -> ArrowResult<ArrayRef> {
         DataType::Dictionary(_, values) => to_text(&arrow_cast::cast(array, values)?),
         DataType::Float16 | DataType::Float32 | DataType::Float64 => {
             let numbers = arrow_cast::cast(array, &DataType::Float64)?;
-            let texts = numbers.as_primitive::<Float64Type>().iter().map(|cell| cell.map(number_as_text));
+            let texts = numbers.as_primitive::<Float64Type>().iter();
+            let texts = texts.map(|cell| cell.map(|number| number.to_string()));
             Ok(Arc::new(texts.collect::<LargeStringArray>()))
         }
         numbers if numbers.is_integer() || numbers.is_decimal() => {

@@ -136,13 +136,8 @@ fn to_text(value: &Bound<'_, PyAny>) -> Result<Option<String>> {
     }
     let flag = value.extract::<bool>().map(|flag| flag.to_string());
     let whole = || value.extract::<i64>().map(|number| number.to_string());
-    let number = || value.extract::<f64>().map(number_as_text);
+    let number = || value.extract::<f64>().map(|number| number.to_string());
     Ok(flag.or_else(|_| whole()).or_else(|_| number()).ok())
-}
-
-/// The shortest text that is this number when it is parsed; a whole number without a point, as it often is in a file.
-pub(crate) fn number_as_text(number: f64) -> String {
-    number.to_string()
 }
 
 /// Whether a value is None, NaN, or what pandas has for them.
@@ -159,10 +154,7 @@ fn is_missing(value: &Bound<'_, PyAny>) -> Result<bool> {
 
 /// Adds the row to an error of Python's codecs; leaves other errors as they are.
 fn with_row(py: Python<'_>, row: usize, error: PyErr) -> Exception {
-    match error.is_instance_of::<PyUnicodeError>(py) {
-        true => wrong_row(row, error.value(py)),
-        false => error.into(),
-    }
+    if error.is_instance_of::<PyUnicodeError>(py) { wrong_row(row, error.value(py)) } else { error.into() }
 }
 
 impl CellBytes {

@@ -73,6 +73,10 @@ impl Explanation {
         let words = filter.explain_words(document, &explanation);
         Ok(Explanation { labels, explanation, words, score })
     }
+
+    fn page(&self, title: &str, terms: usize) -> Page {
+        explanation_page(title, &self.labels.classes, &self.explanation, &self.words, terms)
+    }
 }
 
 #[pymethods]
@@ -148,12 +152,6 @@ impl Explanation {
 
     fn _repr_html_(&self) -> String {
         self.page("a document", MAX_DRAWN).to_fragment()
-    }
-}
-
-impl Explanation {
-    fn page(&self, title: &str, terms: usize) -> Page {
-        explanation_page(title, &self.labels.classes, &self.explanation, &self.words, terms)
     }
 }
 

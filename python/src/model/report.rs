@@ -40,10 +40,6 @@ impl Report {
         let labels = if scanned <= MAX_SCANNED { MAX_LABELS } else { 0 };
         Ok(Report(model_page(title, filter, [labels, MAX_TERMS], &[])?))
     }
-
-    pub(crate) fn to_fragment(&self) -> String {
-        self.0.to_fragment()
-    }
 }
 
 #[pymethods]
@@ -59,6 +55,6 @@ impl Report {
     }
 
     fn _repr_html_(&self) -> String {
-        self.to_fragment()
+        self.0.to_fragment()
     }
 }

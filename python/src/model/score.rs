@@ -73,7 +73,8 @@ impl Score {
         document: Document<'_>,
         scratch: &mut Scratch,
     ) -> Result<Self> {
-        let (score, probabilities) = DocumentScore::new(filter, document, scratch)?;
+        let score = DocumentScore::with_scratch(filter.score(document, scratch)?, scratch);
+        let probabilities = scratch.probabilities();
         Ok(Score::new(labels, &score, probabilities))
     }
 

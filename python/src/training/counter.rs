@@ -170,18 +170,14 @@ impl Counter {
     fn choose_terms(&self, py: Python<'_>) -> Result<FixedTerms> {
         let trainer = self.trainer.take(py)?;
         let chosen = run(py, 1, move |_| trainer.choose_terms())?;
-        let Recipe { tokenizer, pieces, .. } = chosen.recipe();
+        let (scoring, Recipe { tokenizer, pieces, .. }) = (chosen.scoring(), chosen.recipe());
         let (Ngrams::Words { min, max } | Ngrams::Characters { min, max }) = tokenizer.terms;
         Ok(FixedTerms {
             ngrams: (min, max),
             ends: tokenizer.ends,
             pieces: pieces.map_or(FixedPieces::None(false), |of| FixedPieces::Lengths((of.min, of.max))),
             signs: tokenizer.signs,
-            regularisation: chosen
-                .scoring()
-                .weighted()
-                .filter(|of| of.correction)
-                .map(|of| of.regularisation),
+            regularisation: scoring.weighted().filter(|of| of.correction).map(|of| of.regularisation),
         })
     }
 

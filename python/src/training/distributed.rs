@@ -63,16 +63,14 @@ fn part_of<'py>(
 /// plan : bytes
 ///     What ``DistributedFit.plan`` returned.
 #[pyclass(module = "tamis", frozen)]
-pub(crate) struct FitPlan {
-    plan: Arc<tamis_train::distributed::FitPlan>,
-}
+pub(crate) struct FitPlan(Arc<tamis_train::distributed::FitPlan>);
 
 #[pymethods]
 impl FitPlan {
     #[new]
     fn new(py: Python<'_>, plan: PyBackedBytes) -> Result<Self> {
         let plan = run(py, 1, move |_| tamis_train::distributed::FitPlan::from_bytes(&plan))?;
-        Ok(FitPlan { plan: Arc::new(plan) })
+        Ok(FitPlan(Arc::new(plan)))
     }
 
     /// Runs one round of a partition. The same arguments give the same bytes.
@@ -98,7 +96,7 @@ impl FitPlan {
         state: Option<PyBackedBytes>,
         correction: PyBackedBytes,
     ) -> Result<(Vec<u8>, Vec<u8>)> {
-        let plan = self.plan.clone();
+        let plan = self.0.clone();
         let round = move |_: &_| plan.round(&Partial::from_bytes(partial)?, state.as_deref(), &correction);
         let PartitionRound { state, change } = run(py, 1, round)?;
         Ok((state, change))
@@ -111,7 +109,7 @@ impl FitPlan {
     /// changes : list of bytes
     ///     What ``round`` or ``merge`` returned.
     fn merge(&self, py: Python<'_>, changes: Vec<PyBackedBytes>) -> Result<Vec<u8>> {
-        let plan = self.plan.clone();
+        let plan = self.0.clone();
         let merge = move |_: &_| plan.merge(changes.iter().map(|change| &change[..]));
         run(py, 1, merge)
     }
@@ -165,9 +163,7 @@ impl FitPlan {
 /// >>> fit.finish().score("apples and pears").label
 /// 'fruit'
 #[pyclass(module = "tamis", frozen)]
-pub(crate) struct DistributedFit {
-    lead: Consumable<DistributedTrainer>,
-}
+pub(crate) struct DistributedFit(Consumable<DistributedTrainer>);
 
 #[pymethods]
 impl DistributedFit {
@@ -176,7 +172,7 @@ impl DistributedFit {
         let counts = counts.settled(py, None)?;
         let sample = sample.settled(py, Some(&counts))?;
         let lead = run(py, 1, move |_| DistributedTrainer::new(counts, sample, n_partitions))?;
-        Ok(DistributedFit { lead: Consumable::new(lead, "this fit was used up by finish; make another") })
+        Ok(DistributedFit(Consumable::new(lead, "this fit was used up by finish; make another")))
     }
 
     /// The share of ``n_documents`` that makes a sample of 20,000.
@@ -187,12 +183,12 @@ impl DistributedFit {
 
     /// The bytes that every partition passes to ``FitPlan``.
     fn plan(&self, py: Python<'_>) -> Result<Vec<u8>> {
-        self.lead.with(py, |lead| Ok(lead.plan().to_vec()))
+        self.0.with(py, |lead| Ok(lead.plan().to_vec()))
     }
 
     /// The current correction, which every partition needs for the next round.
     fn correction(&self, py: Python<'_>) -> Result<Vec<u8>> {
-        self.lead.with(py, |lead| Ok(lead.correction()?))
+        self.0.with(py, |lead| Ok(lead.correction()?))
     }
 
     /// Adds the change of one partition, or the sum of several. The round ends when all have been added.
@@ -202,17 +198,17 @@ impl DistributedFit {
     /// change : bytes
     ///     What ``FitPlan.round`` or ``FitPlan.merge`` returned.
     fn add(&self, py: Python<'_>, change: PyBackedBytes) -> Result<()> {
-        self.lead.with(py, |lead| Ok(lead.add(&change)?))
+        self.0.with(py, |lead| Ok(lead.add(&change)?))
     }
 
     #[getter]
     fn n_rounds(&self, py: Python<'_>) -> Result<u64> {
-        self.lead.with(py, |lead| Ok(lead.n_rounds()))
+        self.0.with(py, |lead| Ok(lead.n_rounds()))
     }
 
     #[getter]
     fn is_done(&self, py: Python<'_>) -> Result<bool> {
-        self.lead.with(py, |lead| Ok(lead.is_done()))
+        self.0.with(py, |lead| Ok(lead.is_done()))
     }
 
     /// Returns the model and ends the fit.
@@ -227,7 +223,7 @@ impl DistributedFit {
         if !self.is_done(py)? {
             return Err("expected all rounds to be fitted before finish, got fewer".into());
         }
-        let lead = self.lead.take(py)?;
+        let lead = self.0.take(py)?;
         Filter::of_model(run(py, threads, move |_| lead.finish())?)
     }
 }

@@ -61,16 +61,8 @@ struct HeaderBlock<'a> {
 impl<'a> HeaderBlock<'a> {
     fn new(raw: &'a [u8], marks: &'a Marks<'a>) -> Self {
         let has_empty_line = raw.split_inclusive(|byte| *byte == b'\n').any(is_empty_line);
-        let out = Vec::with_capacity(4096);
-        HeaderBlock {
-            raw,
-            marks,
-            line_end: line_end(raw),
-            has_empty_line,
-            out,
-            is_marked: false,
-            is_tagged: false,
-        }
+        let (line_end, out) = (line_end(raw), Vec::with_capacity(4096));
+        Self { raw, marks, line_end, has_empty_line, out, is_marked: false, is_tagged: false }
     }
 
     /// The next line that is not part of a replaced field; empty at the end.

@@ -4,7 +4,7 @@
 use std::ffi::OsStr;
 use std::path::PathBuf;
 
-use anyhow::{Result, bail};
+use anyhow::{Result, bail, ensure};
 use tamis_program::say;
 use tamis_train::options::RobinsonFisher;
 
@@ -181,10 +181,7 @@ fn named() -> impl Iterator<Item = &'static BogofilterOption> {
 
 /// A value without the comment after it.
 fn stripped(text: &str) -> &str {
-    match text.find('#') {
-        Some(at) => text[..at].trim_end(),
-        None => text,
-    }
+    text.split_once('#').map_or(text, |(value, _)| value.trim_end())
 }
 
 fn boolean(text: &str) -> Result<bool> {
@@ -222,9 +219,7 @@ fn set_three(fields: &mut [String; 3], text: &str) {
 /// Checks the date of -y. Dates of words have no effect here, but a wrong date is an error.
 fn check_date(text: &str) -> Result<()> {
     let date: u64 = text.chars().take_while(char::is_ascii_digit).collect::<String>().parse().unwrap_or(0);
-    if date != 0 && date < 19_990_000 {
-        bail!("-y: expected a date as YYYYMMDD, or 0, got {text:?}");
-    }
+    ensure!(date == 0 || date >= 19_990_000, "-y: expected a date as YYYYMMDD, or 0, got {text:?}");
     Ok(())
 }
 

@@ -1,5 +1,6 @@
 //! Tests of what the header promises about threads, files that change, and texts that C keeps.
 
+use std::ffi::CStr;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use tamis_train::options::VectorSpace;

@@ -158,15 +158,10 @@ pub(crate) fn since(text: Option<&str>) -> Result<String> {
     if let Ok(date) = text.parse::<NaiveDate>() {
         return Ok(date.to_string());
     }
-    let unit = text.chars().last().ok_or_else(expected)?;
-    let seconds = match unit {
-        'm' => 60,
-        'h' => 3_600,
-        'd' => 86_400,
-        'w' => 604_800,
-        _ => return Err(expected()),
-    };
-    let n: u32 = text[..text.len() - 1].parse().map_err(|_| expected())?;
+    let units = [('m', 60), ('h', 3_600), ('d', 86_400), ('w', 604_800)];
+    let found = units.iter().find_map(|(unit, seconds)| Some((text.strip_suffix(*unit)?, seconds)));
+    let (n, seconds) = found.ok_or_else(expected)?;
+    let n: u32 = n.parse().map_err(|_| expected())?;
     Ok(at(seconds_now() - i64::from(n) * seconds))
 }
 

@@ -6,10 +6,9 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::process::Command;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use tamis_program::{counted, done, make_private, say, shown, shown_path};
 
-use crate::commands::agent::runtime;
 use crate::commands::arguments::SetupArgs;
 use crate::commands::propose::{ListedFolder, propose};
 use crate::imap::connect::answers;
@@ -17,11 +16,7 @@ use crate::imap::oauth::log_in;
 use crate::imap::session::ImapSession;
 use crate::settings::{Account, MailboxSettings};
 
-pub(crate) fn run(args: &SetupArgs, path: &Path) -> Result<()> {
-    runtime()?.block_on(setup(args, path))
-}
-
-async fn setup(args: &SetupArgs, path: &Path) -> Result<()> {
+pub(crate) async fn run(args: &SetupArgs, path: &Path) -> Result<()> {
     let name = args.name.as_deref().unwrap_or(&args.address);
     if path.exists() {
         let existing = MailboxSettings::read(path).with_context(|| shown_path(path))?;
@@ -155,9 +150,7 @@ fn keyring(name: &str) -> Result<Vec<String>> {
         }
         let stored =
             Command::new("secret-tool").args(["store", "--label=tamis mailbox"]).args(attributes).status();
-        if !stored.is_ok_and(|status| status.success()) {
-            bail!("the keyring did not take the password");
-        }
+        ensure!(stored.is_ok_and(|status| status.success()), "the keyring did not take the password");
     }
     Ok(lookup)
 }

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use tamis_program::{counted, done, expectation, grouped, make_private, note, shown, shown_path};
 use tamis_train::{LearnOptions, Lock};
 
@@ -30,9 +30,7 @@ const BATCH: usize = 1_000;
 const LEAST_HAM: usize = 20;
 
 pub(crate) fn run(args: &TrainMailboxArgs, path: &Path, account: &Account) -> Result<()> {
-    if account.labels().len() < 2 {
-        bail!("account {}: expected folders of at least two labels", account.name);
-    }
+    ensure!(account.labels().len() >= 2, "account {}: expected folders of at least two labels", account.name);
     let state = state_folder(account)?;
     // one program at a time, also while it reads
     let mut ledger = Ledger::open(&state)?;

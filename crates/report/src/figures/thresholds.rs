@@ -45,10 +45,7 @@ impl ThresholdCharts<'_> {
     }
 
     fn errors(&self, negative: impl Display, positive: impl Display) -> String {
-        match self.is_spam {
-            true => format!("{negative} lost"),
-            false => format!("{negative} called {positive}"),
-        }
+        if self.is_spam { format!("{negative} lost") } else { format!("{negative} called {positive}") }
     }
 
     /// The name of false negatives: `spam missed`.

@@ -13,7 +13,6 @@ mod v1;
 
 use std::future::poll_fn;
 use std::panic::AssertUnwindSafe;
-use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -65,13 +64,9 @@ pub(crate) async fn serve(door: Door, connection: Connection, service: CurrentSe
     builder.timer(timer).header_read_timeout(limits.idle()).max_buf_size(BUFFER).half_close(true);
     let mut serving = builder.serve_connection(TokioIo::new(stream), answer);
     let ended = tokio::select! {
-        ended = poll_fn(|cx| serving.poll_without_shutdown(cx)) => Some(ended),
-        () = stopping.wait() => None,
-    };
-    let ended = match ended {
-        Some(ended) => ended,
-        None => {
-            Pin::new(&mut serving).graceful_shutdown();
+        ended = poll_fn(|cx| serving.poll_without_shutdown(cx)) => ended,
+        () = stopping.wait() => {
+            std::pin::Pin::new(&mut serving).graceful_shutdown();
             poll_fn(|cx| serving.poll_without_shutdown(cx)).await
         }
     };

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use tamis_train::options::LabelShare;
 use tamis_train::{DecisionOptions, Error, Filter, LiveFilter, Scratch};
 
+use crate::lock::lock;
 use crate::models::queue::Queue;
 use crate::models::request::ServiceError;
 use crate::settings::VerdictSettings;
@@ -122,7 +123,7 @@ impl LiveModel {
     /// # Errors
     /// If it cannot be opened: the filter that was open stays in use. If there is no shared model behind it: it is closed.
     pub(crate) fn follow(&self) -> Result<Option<Arc<OpenFilter>>, ServiceError> {
-        let _alone = self.opening.lock().unwrap_or_else(PoisonError::into_inner);
+        let _alone = lock(&self.opening);
         if self.why_set_aside().is_some() {
             return Ok(None);
         }
@@ -165,13 +166,13 @@ impl LiveModel {
     pub(crate) fn set_aside(&self, failure: &ServiceError) {
         let failure = ServiceError::Damaged(format!("{failure}; until then the shared model scores alone"));
         let state = self.file_state().map(|state| (state, failure));
-        *self.set_aside.lock().unwrap_or_else(PoisonError::into_inner) = state;
+        *lock(&self.set_aside) = state;
         self.set(None);
     }
 
     /// Why the file that is there is not in use, if it is set aside.
     pub(crate) fn why_set_aside(&self) -> Option<ServiceError> {
-        let mut set_aside = self.set_aside.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut set_aside = lock(&self.set_aside);
         // most are not, and the file need not be looked at
         *set_aside = set_aside.take_if(|(state, _)| self.file_state() == Some(*state));
         Some(set_aside.as_ref()?.1.clone())
@@ -188,7 +189,7 @@ impl LiveModel {
     /// # Errors
     /// As [`follow`](Self::follow).
     pub(crate) fn follow_in_turn(&self) -> Result<Option<Duration>, ServiceError> {
-        let mut next = self.next.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut next = lock(&self.next);
         let begun = Instant::now();
         if let Some(due) = next.filter(|next| *next > begun) {
             return Ok(Some(due - begun));
@@ -204,10 +205,7 @@ impl LiveModel {
 
     fn open_file(&self, shared: Option<&OpenFilter>) -> Result<Filter, Error> {
         let is_small = std::fs::metadata(&self.path).is_ok_and(|file| file.len() <= MOST_READ);
-        let mut filter = match is_small {
-            true => Filter::read(&self.path)?,
-            false => Filter::open(&self.path)?,
-        };
+        let mut filter = if is_small { Filter::read(&self.path)? } else { Filter::open(&self.path)? };
         if let Some(shared) = shared {
             filter.set_live_fallback(&shared.live)?;
         }

@@ -9,7 +9,7 @@ use crate::settings::file::read_file;
 use crate::settings::user::{MailServer, user_name};
 
 /// The rule of the settings.
-pub(super) struct UserNames {
+pub(crate) struct UserNames {
     domains: Vec<String>,
     delimiter: Option<char>,
     /// In lower case.
@@ -43,7 +43,7 @@ impl UserNames {
     }
 
     /// The user whose model is meant; `None` if it is the shared one.
-    pub(super) fn user(&self, name: &str) -> Option<String> {
+    pub(crate) fn user(&self, name: &str) -> Option<String> {
         let mut user = name.to_ascii_lowercase();
         // an alias may lead to another; a circle ends
         for _ in 0..5 {

@@ -6,6 +6,7 @@ use std::time::Duration;
 use tamis_train::{CountedDocument, Document};
 use tokio::sync::oneshot;
 
+use crate::lock::lock;
 use crate::models::request::{Feedback, FeedbackOutcome, ServiceError};
 
 /// A change of a model.
@@ -55,7 +56,7 @@ const BATCH: usize = 256;
 
 impl Queue {
     pub(super) fn lock(&self) -> MutexGuard<'_, QueueState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 
     /// Whether nothing waits and nothing is being learned.

@@ -161,9 +161,7 @@ impl ServiceError {
         use ServiceError::{Busy, Damaged, Model, NoModel};
         matches!(self, Busy | NoModel(_) | Model(_) | Damaged(_))
     }
-}
 
-impl ServiceError {
     /// The failure of a model's file.
     pub(crate) fn of_model(kind: ErrorKind, text: String) -> Self {
         match kind {

@@ -6,9 +6,11 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 
 use tokio::sync::Notify;
+
+use crate::lock::lock;
 
 /// What one server has learned, for the others.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -58,12 +60,8 @@ impl OutboxEntry {
             return None;
         }
         let model = String::from_utf8(bytes[24..24 + name].to_vec()).ok()?;
-        let entry = OutboxEntry {
-            model,
-            sender: number(8, 8)?,
-            number: number(16, 8)?,
-            record: bytes[24 + name..end].to_vec(),
-        };
+        let (sender, number) = (number(8, 8)?, number(16, 8)?);
+        let entry = OutboxEntry { model, sender, number, record: bytes[24 + name..end].to_vec() };
         Some((entry, end + 4))
     }
 }
@@ -107,13 +105,9 @@ impl Outbox {
         }
         let mut random = [0; 8];
         File::open("/dev/urandom")?.read_exact(&mut random)?;
-        let state = OutboxState { file, waiting, last: 0 };
-        Ok(Outbox {
-            folder: folder.to_owned(),
-            sender: u64::from_le_bytes(random),
-            state: Mutex::new(state),
-            more: Notify::new(),
-        })
+        let state = Mutex::new(OutboxState { file, waiting, last: 0 });
+        let sender = u64::from_le_bytes(random);
+        Ok(Outbox { folder: folder.to_owned(), sender, state, more: Notify::new() })
     }
 
     /// Puts records of a model into the outbox; they are on the disk when this returns.
@@ -124,7 +118,7 @@ impl Outbox {
         if records.is_empty() {
             return Ok(());
         }
-        let mut state = self.lock();
+        let mut state = lock(&self.state);
         let (mut bytes, mut entries) = (Vec::new(), Vec::new());
         for (record, number) in records.into_iter().zip(state.last + 1..) {
             let entry = OutboxEntry { model: model.to_owned(), sender: self.sender, number, record };
@@ -145,7 +139,7 @@ impl Outbox {
 
     /// The first `n` entries that wait, without removing them.
     pub(crate) fn first(&self, n: usize) -> Vec<OutboxEntry> {
-        self.lock().waiting.iter().take(n).cloned().collect()
+        lock(&self.state).waiting.iter().take(n).cloned().collect()
     }
 
     /// Removes the first `n` entries, which the fleet has been told. The file is emptied when nothing waits; entries
@@ -154,7 +148,7 @@ impl Outbox {
     /// # Errors
     /// If the file cannot be changed.
     pub(crate) fn remove(&self, n: usize) -> io::Result<()> {
-        let mut state = self.lock();
+        let mut state = lock(&self.state);
         let n = n.min(state.waiting.len());
         state.waiting.drain(..n);
         if state.waiting.is_empty() { state.file.set_len(0) } else { Ok(()) }
@@ -162,12 +156,7 @@ impl Outbox {
 
     /// Number of entries that wait.
     pub(crate) fn len(&self) -> usize {
-        self.lock().waiting.len()
-    }
-
-    fn lock(&self) -> MutexGuard<'_, OutboxState> {
-        // nothing is left half done
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state).waiting.len()
     }
 }
 

@@ -92,16 +92,11 @@ impl Answer {
             log_odds,
             truncated,
             doubt: doubt.to_owned(),
-            probabilities: Vec::new(),
             reasons_text: reasons.iter().map(text).collect::<Vec<_>>().join(", "),
             reasons: Some(reasons).filter(|reasons| !reasons.is_empty()),
-            rule: None,
-            actions: None,
-            by_rule: None,
             unsure,
             spam,
-            counted: None,
-            history: None,
+            ..Answer::default()
         }
     }
 

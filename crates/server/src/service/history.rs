@@ -2,11 +2,12 @@
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::SystemTime;
 
 use tamis_train::CountedDocument;
 
+use crate::lock::lock;
 use crate::models::request::Feedback;
 use crate::record::{Door, MessageOutcome};
 use crate::service::answer::TermReason;
@@ -47,10 +48,6 @@ pub(crate) struct Taught {
 }
 
 impl HistoryEntry {
-    pub(crate) fn taught(&self) -> MutexGuard<'_, Option<Taught>> {
-        self.taught.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn n_bytes(&self) -> usize {
         let fields: usize = self.fields.iter().map(String::len).sum();
         size_of::<Self>() + self.counted.n_bytes() + fields + self.label.len()
@@ -106,7 +103,7 @@ impl History {
 
     /// Keeps a message; the oldest make room for it. Returns its number.
     pub(crate) fn push(&self, mut entry: HistoryEntry) -> u64 {
-        let mut entries = self.entries();
+        let mut entries = lock(&self.entries);
         entry.id = entries.next;
         entries.next += 1;
         entries.n_bytes += entry.n_bytes();
@@ -122,12 +119,12 @@ impl History {
 
     /// The messages, the latest first.
     pub(crate) fn latest(&self) -> Vec<Arc<HistoryEntry>> {
-        self.entries().kept.iter().rev().cloned().collect()
+        lock(&self.entries).kept.iter().rev().cloned().collect()
     }
 
     /// The message of a number, if it is still kept.
     pub(crate) fn get(&self, id: u64) -> Option<Arc<HistoryEntry>> {
-        let entries = self.entries();
+        let entries = lock(&self.entries);
         let place = entries.kept.binary_search_by_key(&id, |entry| entry.id).ok()?;
         Some(entries.kept[place].clone())
     }
@@ -136,12 +133,8 @@ impl History {
     pub(crate) fn note(&self, message_id: &str, model: &str, taught: &Taught) {
         for entry in self.latest() {
             if !message_id.is_empty() && entry.counted.name() == message_id && entry.model == model {
-                *entry.taught() = Some(taught.clone());
+                *lock(&entry.taught) = Some(taught.clone());
             }
         }
-    }
-
-    fn entries(&self) -> MutexGuard<'_, Entries> {
-        self.entries.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

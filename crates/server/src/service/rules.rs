@@ -41,7 +41,7 @@ impl Recipient {
     fn new(recipient: &str, models: &ModelRegistry) -> Self {
         let address = recipient.to_lowercase();
         let is_one = !address.is_empty() && !address.starts_with('@');
-        let user = if is_one { models.user_of(&address) } else { None };
+        let user = if is_one { models.names.user(&address) } else { None };
         Recipient { has_no_domain: is_one && !address.contains('@'), user, address }
     }
 }
@@ -65,7 +65,7 @@ impl Rules {
             };
             let has_local = settings.models.domains.iter().any(is_of_rule);
             let users =
-                rule.to.iter().flat_map(|to| &*to.names).filter_map(|name| models.user_of(name)).collect();
+                rule.to.iter().flat_map(|to| &*to.names).filter_map(|name| models.names.user(name)).collect();
             UserRule { users, has_local, rule }
         });
         Rules { rules: named.collect(), authserv_id: settings.verdict.authserv_id.clone() }

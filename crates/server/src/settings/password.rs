@@ -1,12 +1,14 @@
 //! Passwords, as hashes that can stand in a file.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 
 use anyhow::{Result, anyhow};
 use argon2::Argon2;
 use argon2::password_hash::phc::PasswordHash;
 use argon2::password_hash::{PasswordHasher, PasswordVerifier};
 use subtle::ConstantTimeEq;
+
+use crate::lock::lock;
 
 /// The hash of a password (argon2id, RFC 9106), for the settings file.
 ///
@@ -22,8 +24,7 @@ pub fn hash(password: &str) -> Result<String> {
 /// # Errors
 /// If it is not the hash of a password.
 pub(crate) fn check_hash(hash: &str) -> Result<()> {
-    let parsed = PasswordHash::new(hash).map_err(|error| error.to_string());
-    match parsed {
+    match PasswordHash::new(hash) {
         Ok(hash) if hash.algorithm.as_str().starts_with("argon2") => Ok(()),
         _ => Err(anyhow!("expected a hash, as tamisd --hash-password prints it, got something else")),
     }
@@ -43,7 +44,7 @@ impl Password {
 
     /// Whether `password` was right before.
     pub(crate) fn is_known(&self, password: &[u8]) -> bool {
-        self.known().as_ref().is_some_and(|known| known[..].ct_eq(password).into())
+        lock(&self.known).as_ref().is_some_and(|known| known[..].ct_eq(password).into())
     }
 
     /// Whether `password` is right. May take long and 19 MiB.
@@ -52,13 +53,9 @@ impl Password {
             || PasswordHash::new(&self.hash)
                 .is_ok_and(|hash| Argon2::default().verify_password(password, &hash).is_ok());
         if is_right {
-            *self.known() = Some(password.to_vec());
+            *lock(&self.known) = Some(password.to_vec());
         }
         is_right
-    }
-
-    fn known(&self) -> MutexGuard<'_, Option<Vec<u8>>> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -2,9 +2,10 @@
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv6Addr};
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
+use crate::lock::lock;
 use crate::net::Peer;
 
 /// Wrong passwords without a pause. The pause after the next is the first one, and each is twice the one before.
@@ -33,7 +34,7 @@ impl Guesses {
     /// # Errors
     /// The time to wait before the next try.
     pub(super) fn note(&self, peer: Peer, now: Instant) -> Result<(), Duration> {
-        let mut guessers = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut guessers = lock(&self.0);
         guessers.retain(|_, guesser| now < guesser.next + MEMORY);
         if guessers.len() >= MOST {
             guessers.clear();
@@ -51,7 +52,7 @@ impl Guesses {
 
     /// Forgets a peer, whose password was right.
     pub(super) fn forgive(&self, peer: Peer) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&network(peer));
+        lock(&self.0).remove(&network(peer));
     }
 }
 

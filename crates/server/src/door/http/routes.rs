@@ -16,7 +16,13 @@ use crate::door::http::{label, rspamd, v1};
 
 static ROUTER: LazyLock<Router> = LazyLock::new(|| {
     let all = routes().into_iter().fold(Router::new(), |router, (path, methods)| router.route(path, methods));
-    all.fallback(no_path).method_not_allowed_fallback(no_method).layer(from_fn(guard))
+    let refuse = |status, why: &'static str| move || async move { Refusal::new(status, why) };
+    all.fallback(refuse(StatusCode::NOT_FOUND, "there is nothing at this path; GET / tells what there is"))
+        .method_not_allowed_fallback(refuse(
+            StatusCode::METHOD_NOT_ALLOWED,
+            "this path is for another method; GET / tells which",
+        ))
+        .layer(from_fn(guard))
 });
 
 /// All routes. Handlers find the [`HttpContext`](crate::door::http::access::HttpContext) among the request's extensions.
@@ -26,11 +32,12 @@ pub(super) fn router() -> Router {
 
 /// What changes a model is never answered to GET.
 fn routes() -> [(&'static str, MethodRouter); 17] {
+    let learn = |class| move |context, request| rspamd::learn(context, request, class);
     let check = || get(rspamd::check).post(rspamd::check);
     [
-        ("/", get(page)),
-        ("/openapi.json", get(description)),
-        ("/healthy", get(healthy)),
+        ("/", get(PAGE)),
+        ("/openapi.json", get(([(CONTENT_TYPE, "application/json")], DESCRIPTION.as_str()))),
+        ("/healthy", get("healthy\n")),
         ("/ready", get(ready)),
         ("/metrics", get(metrics)),
         ("/v1/score", post(v1::score)),
@@ -41,19 +48,11 @@ fn routes() -> [(&'static str, MethodRouter); 17] {
         ("/checkv2", post(rspamd::check)),
         ("/check", check()),
         ("/symbols", check()),
-        ("/learnspam", post(rspamd::learn_spam)),
-        ("/learnham", post(rspamd::learn_ham)),
+        ("/learnspam", post(learn("spam"))),
+        ("/learnham", post(learn("ham"))),
         ("/stat", get(rspamd::stat)),
-        ("/ping", get(rspamd::ping)),
+        ("/ping", get("pong\r\n")),
     ]
-}
-
-async fn no_path() -> Refusal {
-    Refusal::new(StatusCode::NOT_FOUND, "there is nothing at this path; GET / tells what there is")
-}
-
-async fn no_method() -> Refusal {
-    Refusal::new(StatusCode::METHOD_NOT_ALLOWED, "this path is for another method; GET / tells which")
 }
 
 /// What there is, as plain text.
@@ -75,21 +74,6 @@ All of it   GET /openapi.json
 
 static DESCRIPTION: LazyLock<String> =
     LazyLock::new(|| include_str!("openapi.json").replace("VERSION", env!("CARGO_PKG_VERSION")));
-
-/// `GET /`
-async fn page() -> &'static str {
-    PAGE
-}
-
-/// `GET /openapi.json`
-async fn description() -> Response {
-    ([(CONTENT_TYPE, "application/json")], DESCRIPTION.as_str()).into_response()
-}
-
-/// `GET /healthy`
-async fn healthy() -> &'static str {
-    "healthy\n"
-}
 
 /// `GET /ready`
 async fn ready(context: SharedContext) -> Result<&'static str, Refusal> {

@@ -127,23 +127,18 @@ fn milter(answer: &Answer, keep_headers: bool) -> Value {
     json!({ "add_headers": add, "remove_headers": remove })
 }
 
-/// `POST /learnspam`
-pub(super) async fn learn_spam(context: SharedContext, http: HttpRequest) -> Result<Response, Refusal> {
-    learn(&context, http, "spam").await
-}
-
-/// `POST /learnham`
-pub(super) async fn learn_ham(context: SharedContext, http: HttpRequest) -> Result<Response, Refusal> {
-    learn(&context, http, "ham").await
-}
-
-async fn learn(context: &HttpContext, http: HttpRequest, class: &str) -> Result<Response, Refusal> {
-    check_may_learn(context, http.headers()).await?;
+/// `POST /learnspam` and `/learnham`
+pub(super) async fn learn(
+    context: SharedContext,
+    http: HttpRequest,
+    class: &'static str,
+) -> Result<Response, Refusal> {
+    check_may_learn(&context, http.headers()).await?;
     let (parts, body) = http.into_parts();
-    let incoming = read(context, &parts.headers, body, TooLong::Refuse).await?;
+    let incoming = read(&context, &parts.headers, body, TooLong::Refuse).await?;
     let by = context.peer.to_string();
     let addressed = Addressed::new(&parts.headers);
-    let request = Request { by: &by, ..request(context, &parts.headers, &addressed) };
+    let request = Request { by: &by, ..request(&context, &parts.headers, &addressed) };
     let label = context.service.label(request.model, class)?;
     let document = Document::Mail(incoming.bytes());
     let outcome = context.service.correct(&request, Feedback::Learn(label), document).await?;
@@ -185,11 +180,6 @@ pub(super) async fn stat(context: SharedContext, request: HttpRequest) -> Result
         "statfiles": statfiles,
     }))
     .into_response())
-}
-
-/// `GET /ping`
-pub(super) async fn ping() -> &'static str {
-    "pong\r\n"
 }
 
 #[cfg(test)]

@@ -200,26 +200,23 @@ impl PostedDocument {
 
 /// `POST /v1/score`
 pub(super) async fn score(context: SharedContext, request: HttpRequest) -> Result<Response, Refusal> {
-    let query: ScoreQuery = query(request.uri())?;
-    let n_reasons = query.reasons;
-    answer(&context, request, query, n_reasons).await
+    answer(&context, request, None).await
 }
 
 /// `POST /v1/explain`
 pub(super) async fn explain(context: SharedContext, request: HttpRequest) -> Result<Response, Refusal> {
-    let query: ScoreQuery = query(request.uri())?;
-    let n_reasons = query.reasons.unwrap_or(REASONS);
-    answer(&context, request, query, Some(n_reasons)).await
+    answer(&context, request, Some(REASONS)).await
 }
 
+/// `usual` is the number of reasons if the query has none.
 async fn answer(
     context: &HttpContext,
     request: HttpRequest,
-    query: ScoreQuery,
-    n_reasons: Option<usize>,
+    usual: Option<usize>,
 ) -> Result<Response, Refusal> {
+    let query: ScoreQuery = query(request.uri())?;
     let model = query.model()?;
-    let n_reasons = n_reasons.map(|n| n.min(MOST_REASONS));
+    let n_reasons = query.reasons.or(usual).map(|n| n.min(MOST_REASONS));
     check_may_ask(context, request.headers(), model).await?;
     let posted = PostedDocument::read(context, request, TooLong::Cut).await?;
     let request = Request {

@@ -39,16 +39,8 @@ pub(crate) struct MilterSession {
 
 impl MilterSession {
     pub(crate) fn new(service: CurrentService, peer: Peer) -> Self {
-        let (queue_id, client) = (String::new(), None);
-        MilterSession {
-            service,
-            peer,
-            options: None,
-            queue_id,
-            client,
-            is_authenticated: false,
-            message: None,
-        }
+        let (queue_id, is_authenticated) = (String::new(), false);
+        Self { service, peer, options: None, queue_id, client: None, is_authenticated, message: None }
     }
 
     /// Whether no message has begun.
@@ -120,10 +112,8 @@ impl MilterSession {
     fn negotiate(&mut self, offer: &ProtocolOptions, replies: &mut Replies) -> ControlFlow<()> {
         self.forget();
         self.options = offer.agreed(&self.service.get().settings().milter);
-        match &self.options {
-            Some(options) => replies.negotiate(options),
-            None => return ControlFlow::Break(()),
-        }
+        let Some(options) = &self.options else { return ControlFlow::Break(()) };
+        replies.negotiate(options);
         ControlFlow::Continue(())
     }
 

@@ -14,6 +14,7 @@ use crate::door::http::access::{HttpContext, SharedContext};
 use crate::door::http::page::layout::{Shown, View, nats, shown, terms, time};
 use crate::door::http::page::parts::form_of;
 use crate::door::http::refusal::Refusal;
+use crate::lock::lock;
 use crate::models::request::{Feedback, FeedbackOutcome, ModelId};
 use crate::record::{Door, MessageOutcome};
 use crate::service::history::{HistoryEntry, Taught};
@@ -136,7 +137,7 @@ fn row(entry: &HistoryEntry) -> Markup {
 
 /// What was taught of a message and by whom, and buttons to teach it: for a form that is posted to `/recent`.
 pub(super) fn buttons(entry: &HistoryEntry) -> Markup {
-    let taught = entry.taught().clone();
+    let taught = lock(&entry.taught).clone();
     let button = |act: &str, text: &str| {
         html! { button name="act" value=(format!("{act} {}", entry.id)) aria-describedby=(format!("m{}", entry.id)) { (text) } " " }
     };
@@ -178,19 +179,19 @@ async fn teach_as(context: &HttpContext, entry: &HistoryEntry, act: &str) -> Res
     let by = format!("{}, {}", Door::Page.name(), context.peer);
     let taught = Taught { label: Some(label), back: None, by };
     // taught twice, it goes back to what was before the first time
-    let back = entry.taught().take().and_then(|taught| taught.back).unwrap_or(before);
+    let back = lock(&entry.taught).take().and_then(|taught| taught.back).unwrap_or(before);
     context.service.history.note(entry.counted.name(), &entry.model, &taught);
-    *entry.taught() = Some(Taught { back: Some(back), ..taught });
+    *lock(&entry.taught) = Some(Taught { back: Some(back), ..taught });
     Ok(())
 }
 
 /// Puts a message back to what was known of it before.
 async fn take_back(context: &HttpContext, entry: &HistoryEntry) -> Result<(), Refusal> {
-    let back = entry.taught().as_ref().and_then(|taught| taught.back.clone());
+    let back = lock(&entry.taught).as_ref().and_then(|taught| taught.back.clone());
     let back =
         back.ok_or_else(|| Refusal::unprocessable("It was taken back already, or not taught here."))?;
     correct(context, entry, back).await?;
-    *entry.taught() = None;
+    *lock(&entry.taught) = None;
     Ok(())
 }
 

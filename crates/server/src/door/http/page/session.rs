@@ -1,6 +1,6 @@
 //! Signing in: a password, and a cookie that only this server's own pages send.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use axum::extract::Request;
@@ -15,6 +15,7 @@ use subtle::ConstantTimeEq;
 use crate::door::http::access::{HttpContext, SharedContext, is_right};
 use crate::door::http::page::layout::{Shown, View};
 use crate::door::http::page::parts::form_of;
+use crate::lock::lock;
 use crate::models::request::ServiceError;
 
 const COOKIE_NAME: &str = "tamisd-session";
@@ -34,7 +35,7 @@ struct Session {
 static SESSIONS: Mutex<Vec<Session>> = Mutex::new(Vec::new());
 
 fn sessions() -> MutexGuard<'static, Vec<Session>> {
-    let mut sessions = SESSIONS.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut sessions = lock(&SESSIONS);
     let now = Instant::now();
     sessions.retain(|session| session.until > now);
     sessions

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::io::Read;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use axum::extract::Request;
@@ -19,6 +19,7 @@ use crate::door::http::page::layout::{Shown, View, facts, shown};
 use crate::door::http::page::parts::{Parts, form_of};
 use crate::door::http::page::tried::model_of;
 use crate::door::http::refusal::Refusal;
+use crate::lock::lock;
 use crate::models::request::{Feedback, FeedbackOutcome, ModelId, ServiceError};
 use crate::record::Door;
 use crate::service::{CurrentService, Request as Question, Service};
@@ -64,23 +65,15 @@ enum Phase {
 
 static UPLOAD: Mutex<Option<Arc<Upload>>> = Mutex::new(None);
 
-fn last_upload() -> MutexGuard<'static, Option<Arc<Upload>>> {
-    UPLOAD.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 impl Upload {
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn is_busy(&self) -> bool {
-        matches!(self.state().phase, Phase::Looking | Phase::Learning)
+        matches!(lock(&self.state).phase, Phase::Looking | Phase::Learning)
     }
 }
 
 /// `GET /teach`
 pub(super) async fn show(context: SharedContext) -> Response {
-    let upload = last_upload().clone();
+    let upload = lock(&UPLOAD).clone();
     let is_busy = upload.as_ref().is_some_and(|upload| upload.is_busy());
     let content = html! {
         @if let Some(upload) = upload { section role="status" { (progress(&upload)) } }
@@ -111,7 +104,7 @@ fn form(service: &Service) -> Markup {
 }
 
 fn progress(upload: &Upload) -> Markup {
-    let state = upload.state();
+    let state = lock(&upload.state);
     let State { n, n_done, contradictions, .. } = &*state;
     let label = shown(&upload.label, 80);
     html! {
@@ -147,7 +140,7 @@ pub(super) async fn upload(context: SharedContext, request: Request) -> Shown {
     let model = model_of(parts.fields.text("user")).name();
     let label = service.label(ModelId::of_name(&model), parts.fields.text("label"))?;
     let upload = Arc::new(Upload { label, model, state: Mutex::default() });
-    let mut last = last_upload();
+    let mut last = lock(&UPLOAD);
     if last.as_ref().is_some_and(|last| last.is_busy()) {
         return Err(Refusal::unprocessable(
             "Another file is being looked at or learned; wait until that is done.",
@@ -164,7 +157,7 @@ pub(super) async fn upload(context: SharedContext, request: Request) -> Shown {
             Ok(documents) => each(&current, &upload, &Feedback::Find, documents).await,
             Err(error) => Err(error),
         };
-        let mut state = upload.state();
+        let mut state = lock(&upload.state);
         state.phase = if outcome.is_err() { Phase::Done } else { Phase::Told };
         state.error = outcome.err().map(|error| error.to_string());
     });
@@ -187,7 +180,7 @@ fn count(service: &Service, upload: &Upload, parts: &Parts) -> Result<Vec<Counte
             documents.push(filter.counted(&scratch));
         }
     }
-    let mut state = upload.state();
+    let mut state = lock(&upload.state);
     (state.n, state.n_skipped, state.n_repeated) =
         (documents.len(), n_skipped, messages.len() - documents.len());
     Ok(documents)
@@ -231,7 +224,7 @@ async fn each(
             tokio::time::sleep(PAUSE).await;
             continue;
         }
-        let mut state = upload.state();
+        let mut state = lock(&upload.state);
         state.n_done += batch.len();
         for (document, outcome) in batch.into_iter().zip(outcomes?) {
             match outcome {
@@ -249,8 +242,8 @@ async fn each(
 /// `POST /teach/learn`
 pub(super) async fn learn(context: SharedContext, request: Request) -> Shown {
     let choice = form_of(&context, request).await?;
-    let mut last = last_upload();
-    let Some(upload) = last.clone().filter(|upload| upload.state().phase == Phase::Told) else {
+    let mut last = lock(&UPLOAD);
+    let Some(upload) = last.clone().filter(|upload| lock(&upload.state).phase == Phase::Told) else {
         return Err(
             Refusal::unprocessable("There is no file to learn; it was learned or dropped already.").into()
         );
@@ -259,7 +252,7 @@ pub(super) async fn learn(context: SharedContext, request: Request) -> Shown {
         *last = None;
         return Ok(Redirect::to("/teach").into_response());
     }
-    let mut state = upload.state();
+    let mut state = lock(&upload.state);
     let (mut documents, others) = (std::mem::take(&mut state.new), std::mem::take(&mut state.contradictions));
     if !choice.text("all").is_empty() {
         documents.extend(others.into_iter().map(|(document, _)| document));
@@ -270,7 +263,7 @@ pub(super) async fn learn(context: SharedContext, request: Request) -> Shown {
     tokio::spawn(async move {
         let feedback = Feedback::Learn(upload.label.clone());
         let outcome = each(&current, &upload, &feedback, documents).await;
-        let mut state = upload.state();
+        let mut state = lock(&upload.state);
         (state.phase, state.error) = (Phase::Done, outcome.err().map(|error| error.to_string()));
     });
     Ok(Redirect::to("/teach").into_response())

@@ -1,0 +1,7 @@
+//! Locks of which a panic elsewhere does not matter: nothing behind them is left half done.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
