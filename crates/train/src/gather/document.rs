@@ -52,6 +52,7 @@ pub(crate) struct More {
     pub(crate) fraction: i32,
 }
 
+/// Those of a document that has none.
 static NO_MORE: LazyLock<More> = LazyLock::new(More::default);
 
 impl TrainingDocument {
@@ -61,11 +62,12 @@ impl TrainingDocument {
         TrainingDocument { digest, group, terms: None, multiplicity: 1, class: UNLABELLED, part: 0, more }
     }
 
-    /// What few documents have, or all of mail.
+    /// Its further fields: the defaults if it has none of its own.
     pub(crate) fn more(&self) -> &More {
         self.more.as_deref().unwrap_or(&NO_MORE)
     }
 
+    /// The day that it is dated by; [`NO_DATE`] if it has none.
     pub(crate) fn date(&self) -> i64 {
         self.more().date.unwrap_or(NO_DATE)
     }
