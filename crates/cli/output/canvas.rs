@@ -25,7 +25,7 @@ impl Canvas {
             return None;
         }
         let set = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
-        let is_plain = variable("NO_COLOR").is_some() || variable("TERM").is_none_or(|term| term == "dumb");
+        let is_plain = set("NO_COLOR").is_some() || set("TERM").is_none_or(|term| term == "dumb");
         let locale = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(set).unwrap_or_default();
         let is_utf8 = ["UTF-8", "UTF8"].iter().any(|known| locale.to_ascii_uppercase().ends_with(known));
         let (terminal_size::Width(width), _) = terminal_size::terminal_size_of(stdout)?;

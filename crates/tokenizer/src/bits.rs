@@ -28,6 +28,15 @@ pub fn bits(block: &[u8; BLOCK], is_such: impl Fn(u8) -> bool) -> u64 {
         .fold(0, |bits, (number, part)| bits | u64::from(u8x16::new(*part).to_bitmask()) << (16 * number))
 }
 
+/// The bits of the bytes that are equal in both blocks.
+#[inline]
+pub(crate) fn equal(one: &[u8; BLOCK], other: &[u8; BLOCK]) -> u64 {
+    let (one, other) = (one.as_chunks().0, other.as_chunks().0);
+    let parts =
+        iter::zip(one, other).map(|(one, other)| u8x16::new(*one).simd_eq(u8x16::new(*other)).to_bitmask());
+    parts.enumerate().fold(0, |bits, (number, part)| bits | u64::from(part) << (16 * number))
+}
+
 /// Whether a byte is an ASCII letter.
 #[inline(always)]
 pub fn is_letter(byte: u8) -> bool {

@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use crate::bits::{BLOCK, equal};
+
 /// The fewest letters of a word that is spelled out: `U.S.A.` is none.
 const LEAST: usize = 4;
 
@@ -12,7 +14,7 @@ const fn is_sign(byte: u8) -> bool {
 
 /// Undoes disguises that a reader looks through: letters that a right-to-left override (U+202E) shows in reverse, up to
 /// its end or that of the line, words of four letters or more that are spelled out by dots, bars, underscores, hyphens,
-/// stars or slashes, and words of three or more of which every letter is doubled.
+/// stars or slashes, and words of three or more, not all the same, of which every letter is doubled.
 ///
 /// ```
 /// use tamis_tokenizer::undisguised;
@@ -24,8 +26,9 @@ const fn is_sign(byte: u8) -> bool {
 /// ```
 pub fn undisguised(text: &str) -> Cow<'_, str> {
     let text = if text.contains('\u{202e}') { Cow::Owned(forwards(text)) } else { Cow::Borrowed(text) };
-    let text = if has_spelled(text.as_bytes()) { Cow::Owned(spelled(&text)) } else { text };
-    if has_doubled(text.as_bytes()) { Cow::Owned(halved(&text)) } else { text }
+    let [are_spelled, are_doubled] = disguises(text.as_bytes());
+    let text = if are_spelled { Cow::Owned(spelled(&text)) } else { text };
+    if are_doubled || are_spelled { Cow::Owned(halved(&text)) } else { text }
 }
 
 /// Turns round what overrides show in reverse, unless it is written from right to left.
@@ -48,23 +51,42 @@ fn forwards(text: &str) -> String {
     out
 }
 
-/// Whether a letter stands between two equal signs. Without branches, so that many bytes are compared at once.
-fn has_spelled(bytes: &[u8]) -> bool {
-    let (inner, after) = (bytes.iter().skip(1), bytes.iter().skip(2));
-    let triples = bytes.iter().zip(inner).zip(after);
-    let is_spelled = |((a, letter), b): ((&u8, &u8), &u8)| {
-        u8::from(a == b) & u8::from(is_sign(*a)) & u8::from(letter.is_ascii_alphabetic())
-    };
-    triples.map(is_spelled).fold(0, |any, is| any | is) != 0
+/// Whether there may be words that are spelled out, and such of which every letter is doubled.
+fn disguises(bytes: &[u8]) -> [bool; 2] {
+    let is_spelled = |at: usize| is_sign(bytes[at]) && bytes[at + 1].is_ascii_alphabetic();
+    let is_doubled = |at: usize| bytes[at].is_ascii_alphabetic();
+    let mut found = [false; 2];
+    for start in (0..bytes.len()).step_by(STEP) {
+        let mut padded = [0; BLOCK + 2];
+        let block = bytes[start..].first_chunk().unwrap_or_else(|| {
+            padded[..bytes.len() - start].copy_from_slice(&bytes[start..]);
+            &padded
+        });
+        // a block and two bytes have three such blocks
+        let shifted = |by: usize| block[by..].first_chunk().unwrap_or(&[0; BLOCK]);
+        let [next, after] = [1, 2].map(|by| equal(shifted(0), shifted(by)));
+        // the same sign twice, and not the same byte all along
+        let spelled = after & after >> 2 & !next;
+        // three pairs of equal bytes, and not six equal ones
+        let doubled = next & next >> 2 & next >> 4 & !(next >> 1 & next >> 3);
+        found[0] |= spelled != 0 && any(spelled, |at| is_spelled(start + at));
+        found[1] |= doubled != 0 && any(doubled, |at| is_doubled(start + at));
+    }
+    found
 }
 
-/// Whether three pairs of equal letters follow one another. Without branches, too.
-fn has_doubled(bytes: &[u8]) -> bool {
-    let is_doubled = |six: &[u8]| {
-        let are_equal = u8::from(six[0] == six[1]) & u8::from(six[2] == six[3]) & u8::from(six[4] == six[5]);
-        are_equal & u8::from(six[0].is_ascii_alphabetic())
-    };
-    bytes.windows(6).map(is_doubled).fold(0, |any, is| any | is) != 0
+/// From one block to the next: patterns of six bytes that begin before lie within one.
+const STEP: usize = BLOCK - 4;
+
+/// Whether it is so at one of the bits.
+fn any(mut bits: u64, is_so: impl Fn(usize) -> bool) -> bool {
+    while bits != 0 {
+        if is_so(bits.trailing_zeros() as usize) {
+            return true;
+        }
+        bits &= bits - 1;
+    }
+    false
 }
 
 /// Halves the words of which every letter is doubled.
@@ -73,8 +95,10 @@ fn halved(text: &str) -> String {
     for piece in text.split_inclusive(|c: char| !c.is_alphanumeric()) {
         let word = piece.trim_end_matches(|c: char| !c.is_alphanumeric());
         let mut pairs = word.as_bytes().chunks(2);
-        let is_doubled =
-            word.len() >= 6 && pairs.all(|two| two[0].is_ascii_alphabetic() && two.get(1) == Some(&two[0]));
+        let are_same = word.bytes().all(|byte| Some(&byte) == word.as_bytes().first());
+        let is_doubled = word.len() >= 6
+            && !are_same
+            && pairs.all(|two| two[0].is_ascii_alphabetic() && two.get(1) == Some(&two[0]));
         match is_doubled {
             true => out.extend(word.chars().step_by(2)),
             false => out.push_str(word),
@@ -132,6 +156,8 @@ mod tests {
             "é.a.b.c.d",
             "a.b.c.d9",
             "\u{202d}abc",
+            "xxxxxx",
+            "-=-=-=- ------",
         ] {
             assert_eq!(undisguised(text), text);
         }
@@ -145,6 +171,7 @@ mod tests {
             ("v|i|a|g|r|a", "viagra"),
             ("F_R_E_E, c-a-s-h", "FREE, cash"),
             ("pprriizzee, TTOODDAAYY! aabb aabbc", "prize, TODAY! aabb aabbc"),
+            ("eeeell c.c.a.a.s.s.h.h", "eel cash"),
             ("x a.b.c.d.\r\n", "x abcd.\r\n"),
             ("\u{202e}eerf\r\nnow", "free\r\nnow"),
             ("a \u{202e}b\u{202c}c \u{202e}a.i.v.a\u{202c}", "a bc avia"),
