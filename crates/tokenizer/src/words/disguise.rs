@@ -25,10 +25,10 @@ const fn is_sign(byte: u8) -> bool {
 /// assert_eq!(undisguised("U.S.A. a-b-c"), "U.S.A. a-b-c");
 /// ```
 pub fn undisguised(text: &str) -> Cow<'_, str> {
-    let text = if text.contains('\u{202e}') { Cow::Owned(forwards(text)) } else { Cow::Borrowed(text) };
-    let [are_spelled, are_doubled] = disguises(text.as_bytes());
-    let text = if are_spelled { Cow::Owned(spelled(&text)) } else { text };
-    if are_doubled || are_spelled { Cow::Owned(halved(&text)) } else { text }
+    let [is_turned, is_spelled, is_doubled] = disguises(text.as_bytes());
+    let text = if is_turned { Cow::Owned(forwards(text)) } else { Cow::Borrowed(text) };
+    let text = if is_spelled || is_turned { Cow::Owned(spelled(&text)) } else { text };
+    if is_doubled || is_spelled || is_turned { Cow::Owned(halved(&text)) } else { text }
 }
 
 /// Turns round what overrides show in reverse, unless it is written from right to left.
@@ -51,11 +51,11 @@ fn forwards(text: &str) -> String {
     out
 }
 
-/// Whether there may be words that are spelled out, and such of which every letter is doubled.
-fn disguises(bytes: &[u8]) -> [bool; 2] {
-    let is_spelled = |at: usize| is_sign(bytes[at]) && bytes[at + 1].is_ascii_alphabetic();
-    let is_doubled = |at: usize| bytes[at].is_ascii_alphabetic();
-    let mut found = [false; 2];
+/// Whether there may be letters in reverse, words that are spelled out, and such of which every letter is doubled.
+fn disguises(bytes: &[u8]) -> [bool; 3] {
+    let letters =
+        |places: [usize; 3]| places.iter().all(|at| bytes.get(*at).is_some_and(u8::is_ascii_alphabetic));
+    let mut found = [false; 3];
     for start in (0..bytes.len()).step_by(STEP) {
         let mut padded = [0; BLOCK + 2];
         let block = bytes[start..].first_chunk().unwrap_or_else(|| {
@@ -65,15 +65,20 @@ fn disguises(bytes: &[u8]) -> [bool; 2] {
         // a block and two bytes have three such blocks
         let shifted = |by: usize| block[by..].first_chunk().unwrap_or(&[0; BLOCK]);
         let [next, after] = [1, 2].map(|by| equal(shifted(0), shifted(by)));
-        // the same sign twice, and not the same byte all along
+        // the same sign three times, and not the same byte all along
         let spelled = after & after >> 2 & !next;
         // three pairs of equal bytes, and not six equal ones
         let doubled = next & next >> 2 & next >> 4 & !(next >> 1 & next >> 3);
-        found[0] |= spelled != 0 && any(spelled, |at| is_spelled(start + at));
-        found[1] |= doubled != 0 && any(doubled, |at| is_doubled(start + at));
+        let turned = equal(shifted(0), &[OVERRIDE[0]; BLOCK]);
+        found[0] |= any(turned, |at| bytes[start + at..].starts_with(OVERRIDE));
+        found[1] |= any(spelled, |at| is_sign(block[at]) && letters([1, 3, 5].map(|by| start + at + by)));
+        found[2] |= any(doubled, |at| letters([0, 2, 4].map(|by| start + at + by)));
     }
     found
 }
+
+/// The right-to-left override.
+const OVERRIDE: &[u8] = "\u{202e}".as_bytes();
 
 /// From one block to the next: patterns of six bytes that begin before lie within one.
 const STEP: usize = BLOCK - 4;
