@@ -17,7 +17,7 @@ pub(crate) const MAX_TERMS: usize = u32::MAX as usize;
 /// Distinct terms with their counts in the current document, numbered in order of arrival and found by fingerprint.
 ///
 /// Invariant: no two terms have the same fingerprint. Terms whose fingerprints collide are one term.
-/// [`intern`](Self::intern) and [`merge`](Self::merge) keep the lexicographically smaller text, so that the order of
+/// [`intern`](Self::intern) keeps the lexicographically smaller text, so that the order of
 /// learning does not matter; [`count`](Self::count) reads no texts and keeps the first.
 ///
 /// ```
