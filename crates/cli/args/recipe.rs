@@ -9,7 +9,7 @@ use tamis_program::{note, shown_path};
 use tamis_train::options::{
     Labels, Language, PieceOption, Refinement, Span, TermOptions, WordRule, stop_words,
 };
-use tamis_train::{Information, Kind, TrainOptions};
+use tamis_train::{Filter, Information, Kind, TrainOptions};
 
 use crate::args::values::{Switch, at_least};
 use crate::formats::labels::RowLabels;
@@ -130,6 +130,27 @@ fn words_of(path: &Path) -> Result<Vec<String>> {
 
 /// Prints a note if there are more terms than words.
 pub(crate) fn say_chosen_terms(information: &Information<'_>) {
+    let chosen = chosen_terms(information);
+    if !chosen.is_empty() {
+        let terms = listed(&[&["words"], &chosen[..]].concat());
+        note!("{terms} are terms, since they predict held-out documents better");
+    }
+}
+
+/// Prints a note if a merged model lacks terms that training chose for one of the models.
+pub(crate) fn say_left_out(merged: &Information<'_>, models: &[Filter]) {
+    let has = chosen_terms(merged);
+    let mut gone: Vec<_> = models.iter().flat_map(|model| chosen_terms(&model.information())).collect();
+    gone.retain(|name| !has.contains(name));
+    gone.sort_unstable();
+    gone.dedup();
+    if !gone.is_empty() {
+        note!("left out {}, since not all models have them as terms", listed(&gone));
+    }
+}
+
+/// The names of the terms beside words that training chose.
+fn chosen_terms(information: &Information<'_>) -> Vec<&'static str> {
     let tried = information.chosen.map_or(&[][..], |chosen| &chosen.refinements);
     let chosen = || tried.iter().filter(|tried| tried.is_chosen()).map(|tried| tried.refinement);
     let are_terms = |refinement: &Refinement| match refinement {
@@ -138,9 +159,13 @@ pub(crate) fn say_chosen_terms(information: &Information<'_>) {
         Refinement::Regularisation => false,
         Refinement::AllPieces | Refinement::Pairs | Refinement::Signs => true,
     };
-    let names: Vec<_> = chosen().filter(are_terms).map(Refinement::name).collect();
-    if let Some((last, others)) = names.split_last() {
-        let others = others.iter().map(|name| format!(", {name}")).collect::<String>();
-        note!("words{others} and {last} are terms, since they predict held-out documents better");
+    chosen().filter(are_terms).map(Refinement::name).collect()
+}
+
+/// `one, two and three`
+fn listed(names: &[&str]) -> String {
+    match names {
+        [others @ .., last] if !others.is_empty() => format!("{} and {last}", others.join(", ")),
+        names => names.concat(),
     }
 }

@@ -8,14 +8,15 @@ use tamis_program::{counted, named, note};
 use tamis_train::distributed::Partial;
 use tamis_train::{Error, ErrorKind, Filter, Keep, MergeOptions, merge};
 
-use crate::args::{lock, refuse_to_replace_all_but_partials, say_chosen_terms};
+use crate::args::{lock, refuse_to_replace_all_but_partials, say_chosen_terms, say_left_out};
 use crate::input::different;
 use crate::output::{report, report_counted};
 
 #[derive(Args)]
 #[command(after_help = "\
 Labels are matched by name; a model may have labels that others lack. All models must have the \
-same options for terms and scoring. Counts, corrections and documents are summed; the order of \
+same options for terms and scoring; of what training chose by itself for texts, terms that not \
+all models have are left out. Counts, corrections and documents are summed; the order of \
 models does not matter. A document that several models know counts once. Models that share \
 documents but remember only their digests (train --no-documents) are refused unless --repeat is \
 given.
@@ -132,6 +133,7 @@ fn run_models(args: &MergeArgs) -> Result<u8> {
     lock.save(&model)?;
     drop(lock);
     let filter = model.into_filter()?;
+    say_left_out(&filter.information(), &models);
     say_contradictions(&filter)?;
     if let Some(more @ 1..) = filter.information().changes.since_fit.checked_sub(unfitted) {
         note!(

@@ -2,6 +2,7 @@
 //! labels and retraining rewrite a model the same way.
 
 pub(crate) mod documents;
+pub(crate) mod families;
 pub(crate) mod models;
 pub(crate) mod refit;
 pub(crate) mod rewrite;

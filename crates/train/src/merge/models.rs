@@ -11,6 +11,7 @@ use tamis_store::file::header::Retention;
 use tamis_store::store::information::check_compatible;
 use tamis_store::store::opened::Store;
 
+use crate::merge::families::reduced;
 use crate::merge::refit::{can_refit, refit};
 use crate::merge::rewrite::merge_stores;
 use crate::merge::stores::keeps_weights;
@@ -43,6 +44,10 @@ pub struct MergeOptions {
 /// the model with the most documents are kept, and the documents of the others count as not yet fitted; with two
 /// labels, thresholds are chosen again by the held-out scores of all documents. If models of two labels merge into a
 /// model of more labels, its correction starts from zero.
+///
+/// Of terms beside words, and of the regularisation, what training chose by itself for models of text need not be the same:
+/// families of terms that not all models have are left out, and of different regularisations the default is taken. Such models
+/// must remember the terms of their documents.
 ///
 /// ```
 /// use tamis_train::{Document, Kind, MergeOptions, TrainOptions, Trainer, merge};
@@ -78,6 +83,9 @@ pub fn merge(models: &[&Filter], options: MergeOptions) -> Result<Model> {
         let documents = store.totals.iter().fold(0u64, |sum, t| sum.saturating_add(t.documents));
         (!keeps_weights(store, classes.len()), Reverse(documents), store.contents())
     });
+    let reduced = reduced(&stores)?;
+    let both = std::iter::zip(&stores, &reduced);
+    let stores: Vec<&Store> = both.map(|(store, reduced)| reduced.as_ref().unwrap_or(store)).collect();
     check_compatible(&stores)?;
     let keep = match stores.iter().all(|store| store.header.stored.keep == Keep::Vectors) {
         true => Keep::Vectors,
