@@ -7,9 +7,9 @@ use clap::Args;
 use tamis_mail::decode_text;
 use tamis_program::{note, shown_path};
 use tamis_train::options::{
-    Labels, Language, PieceOption, Refinement, Span, TermOptions, WordRule, stop_words,
+    Labels, Language, Ngrams, PieceOption, Refinement, Span, TermOptions, WordRule, stop_words,
 };
-use tamis_train::{Filter, Information, Kind, TrainOptions};
+use tamis_train::{Filter, Information, Kind, Recipe, TrainOptions};
 
 use crate::args::values::{Switch, at_least};
 use crate::formats::labels::RowLabels;
@@ -137,13 +137,16 @@ pub(crate) fn say_chosen_terms(information: &Information<'_>) {
     }
 }
 
-/// Prints a note if a merged model lacks terms that training chose for one of the models.
+/// Prints a note if a merged model lacks terms that one of the models has.
 pub(crate) fn say_left_out(merged: &Information<'_>, models: &[Filter]) {
-    let has = chosen_terms(merged);
-    let mut gone: Vec<_> = models.iter().flat_map(|model| chosen_terms(&model.information())).collect();
-    gone.retain(|name| !has.contains(name));
-    gone.sort_unstable();
-    gone.dedup();
+    let any = |has: fn(&Recipe) -> bool| models.iter().any(|model| has(model.information().recipe));
+    let families: [(Refinement, fn(&Recipe) -> bool); 3] = [
+        (Refinement::Pairs, |recipe| recipe.tokenizer.terms != Ngrams::default()),
+        (Refinement::Pieces, |recipe| recipe.pieces.is_some()),
+        (Refinement::Signs, |recipe| recipe.tokenizer.signs),
+    ];
+    let gone = families.into_iter().filter(|(_, has)| any(*has) && !has(merged.recipe));
+    let gone: Vec<_> = gone.map(|(family, _)| family.name()).collect();
     if !gone.is_empty() {
         note!("left out {}, since not all models have them as terms", listed(&gone));
     }

@@ -1,7 +1,8 @@
-//! Models of which some chose families of terms that others lack, such as pairs of words.
+//! Models for which training chose different terms beside words, or different regularisations, made alike.
 
 use tamis_filter::extract::document::digest;
-use tamis_model::{ClassTotals, WeightedOptions};
+use tamis_filter::extract::extractor::Extractor;
+use tamis_model::{Counts, Statistics, WeightedOptions};
 use tamis_store::config::recipe::Recipe;
 use tamis_store::config::refinement::Refinement;
 use tamis_store::error::Result;
@@ -9,13 +10,85 @@ use tamis_store::file::fitted::FittedScoring;
 use tamis_store::file::header::ModelHeader;
 use tamis_store::kind::Kind;
 use tamis_store::store::opened::Store;
-use tamis_tokenizer::{CountVector, Ngrams, PieceLengths, TermCount, TermId, is_piece};
+use tamis_tokenizer::{CountVector, Ngrams, PieceLengths, Vocabulary, is_piece};
 use zerocopy::IntoBytes;
 
 use crate::fit::sections::{DocumentSections, seal, term_sections};
 use crate::merge::documents::merge_copies;
 use crate::merge::refit::can_refit;
 use crate::merge::stores::Stores;
+
+/// How texts become terms, and how they are fitted.
+pub(crate) type Settings = (Recipe, WeightedOptions);
+
+fn settings(store: &Store) -> Option<Settings> {
+    Some((store.header.recipe.clone(), *store.header.scoring.options().weighted()?))
+}
+
+/// The settings that models could share, from the simplest on, if they differ only in what training chose: the pairs and signs
+/// that all have, each regularisation, and pieces as each has them, since words have what it takes to count these again. None
+/// if the models are alike, or cannot be made so: they must be of text and remember the terms of their documents.
+pub(crate) fn shared_settings(stores: &[&Store]) -> Vec<Settings> {
+    let is_text = |store: &&Store| store.header.recipe.kind == Kind::Text && !store.header.unremembered;
+    let own: Option<Vec<_>> = stores.iter().map(|store| settings(store)).collect();
+    let own =
+        own.filter(|_| stores.iter().all(|store| is_text(store) && can_refit(store))).unwrap_or_default();
+    let Some((first, others)) =
+        own.split_first().filter(|(first, others)| others.iter().any(|it| it != *first))
+    else {
+        return Vec::new();
+    };
+    let mut common = first.clone();
+    for (recipe, _) in others {
+        let (here, there) = (&mut common.0.tokenizer, &recipe.tokenizer);
+        here.signs &= there.signs;
+        if here.terms != there.terms {
+            (here.terms, here.ends) = (Ngrams::default(), false);
+        }
+    }
+    let pieces = [None, Some(PieceLengths::FOUR), Some(PieceLengths::ALL)];
+    let mut all = Vec::new();
+    for pieces in pieces.into_iter().filter(|pieces| own.iter().any(|(recipe, _)| recipe.pieces == *pieces)) {
+        for c in [WeightedOptions::default().regularisation, Refinement::C] {
+            let (mut recipe, mut options) = common.clone();
+            (recipe.pieces, options.regularisation) = (pieces, c);
+            let is_of_one = own.iter().any(|(_, options)| options.regularisation == c);
+            let wanted = (recipe, options);
+            let may_have = |(store, own): (&&Store, &Settings)| may_change(store, own, &wanted);
+            if is_of_one && stores.iter().zip(&own).all(may_have) {
+                all.push(wanted);
+            }
+        }
+    }
+    all
+}
+
+/// Whether training chose by itself what a model would have to change, either way.
+fn may_change(store: &Store, own: &Settings, wanted: &Settings) -> bool {
+    let tried = store.header.scoring.chosen().map_or(&[][..], |chosen| &chosen.refinements);
+    let is_open = |refinement| tried.iter().any(|tried| tried.refinement == refinement);
+    let may_change = |refinement| match refinement {
+        _ if has(own, refinement) == has(wanted, refinement) => true,
+        Refinement::AllPieces => is_open(Refinement::Pieces),
+        refinement => is_open(refinement),
+    };
+    let (mut recipe, mut options) = own.clone();
+    (recipe.pieces, options.regularisation) = (wanted.0.pieces, wanted.1.regularisation);
+    let (here, there) = (&mut recipe.tokenizer, &wanted.0.tokenizer);
+    (here.terms, here.ends, here.signs) = (there.terms, there.ends, there.signs);
+    (recipe, options) == *wanted && Refinement::ALL.into_iter().all(may_change)
+}
+
+/// Whether settings have a family of terms, or the regularisation that training may choose.
+fn has((recipe, options): &Settings, refinement: Refinement) -> bool {
+    match refinement {
+        Refinement::Pieces => recipe.pieces.is_some(),
+        Refinement::AllPieces => recipe.pieces == Some(PieceLengths::ALL),
+        Refinement::Pairs => recipe.tokenizer.terms != Ngrams::default(),
+        Refinement::Signs => recipe.tokenizer.signs,
+        Refinement::Regularisation => options.regularisation == Refinement::C,
+    }
+}
 
 /// The family of a text's term that training may add to words, after the prefix of its field; `None` for a word.
 fn family(term: &str) -> Option<Refinement> {
@@ -30,117 +103,61 @@ fn family(term: &str) -> Option<Refinement> {
     }
 }
 
-/// What models have in common, if no one was told otherwise: the families of terms that all have, and the default
-/// regularisation if they chose different ones. Each model that has more, with its terms left out; `None` for the others.
-///
-/// Only models of text that remember the terms of their documents, since these are fitted anew.
-pub(crate) fn reduced(stores: &[&Store]) -> Result<Vec<Option<Store>>> {
-    let of_text = |store: &&Store| store.header.recipe.kind == Kind::Text && can_refit(store);
-    let all_options: Option<Vec<_>> = stores.iter().map(|store| settings(store)).collect();
-    let all = all_options.filter(|_| stores.iter().all(of_text)).unwrap_or_default();
-    let Some((first, others)) = all.split_first() else {
-        return Ok(stores.iter().map(|_| None).collect());
-    };
-    let common = others.iter().fold(first.clone(), common_of);
-    let reduced = stores.iter().zip(&all).map(|(store, own)| {
-        (*own != common && has_chosen_more(store, own, &common)).then(|| reduce(store, &common)).transpose()
-    });
-    reduced.collect()
-}
-
-/// The settings with the families of terms that both have, and the default regularisation if these differ in it.
-fn common_of((mut recipe, mut options): Settings, (of, its): &Settings) -> Settings {
-    let (here, there) = (&mut recipe.tokenizer, &of.tokenizer);
-    here.signs &= there.signs;
-    if here.terms != there.terms {
-        (here.terms, here.ends) = (Ngrams::default(), false);
-    }
-    recipe.pieces = recipe.pieces.filter(|pieces| Some(*pieces) == of.pieces);
-    if options.regularisation != its.regularisation {
-        options.regularisation = WeightedOptions::default().regularisation;
-    }
-    (recipe, options)
-}
-
-/// How texts become terms, and how they are fitted.
-type Settings = (Recipe, WeightedOptions);
-
-fn settings(store: &Store) -> Option<Settings> {
-    Some((store.header.recipe.clone(), *store.header.scoring.options().weighted()?))
-}
-
-/// Whether a model differs from what is common only by what it chose itself.
-fn has_chosen_more(store: &Store, own: &Settings, common: &Settings) -> bool {
-    let tried = store.header.scoring.chosen().map_or(&[][..], |chosen| &chosen.refinements);
-    let has_chosen = |refinement| tried.iter().any(|it| it.refinement == refinement && it.is_chosen());
-    let was_chosen = |refinement| has(own, refinement) == has(common, refinement) || has_chosen(refinement);
-    common_of(own.clone(), common) == *common && Refinement::ALL.into_iter().all(was_chosen)
-}
-
-/// Whether settings have a family of terms, or the regularisation that training may choose.
-fn has((recipe, options): &Settings, refinement: Refinement) -> bool {
-    match refinement {
-        Refinement::Pieces => recipe.pieces.is_some(),
-        Refinement::AllPieces => recipe.pieces == Some(PieceLengths::ALL),
-        Refinement::Pairs => recipe.tokenizer.terms != Ngrams::default(),
-        Refinement::Signs => recipe.tokenizer.signs,
-        Refinement::Regularisation => options.regularisation == Refinement::C,
-    }
-}
-
-/// A model without the terms that are not common, to be fitted anew.
-fn reduce(store: &Store, common: &Settings) -> Result<Store> {
-    let (recipe, options) = common;
-    let (stores, classes) = ([store], store.header.classes.clone());
-    let terms = Stores::new(&stores, &classes)?;
-    let is_common = |text: &str| family(text).is_none_or(|family| has(common, family));
-    let (mut kept, mut ids, mut is_word) = (Vec::new(), vec![None; terms.len()], Vec::new());
-    let of_none = |totals: &ClassTotals| ClassTotals { documents: totals.documents, ..Default::default() };
-    let mut totals: Vec<_> = store.totals.iter().map(of_none).collect();
-    for id in 0..terms.len() as TermId {
-        let (fingerprint, text) = terms.term(id)?;
-        if is_common(text) {
-            ids[id as usize] = Some(kept.len() as TermId);
-            kept.push((id, fingerprint));
-            is_word.push(family(text) != Some(Refinement::Pieces));
-            terms.for_each_cell(id, |cell| {
-                let of_class = &mut totals[usize::from(cell.class)];
-                (of_class.df, of_class.tf) =
-                    (of_class.df + u64::from(cell.df), of_class.tf + u64::from(cell.tf));
-            })?;
+/// A model as if it had been trained with other settings, to be fitted anew.
+pub(crate) fn converted(store: &Store, wanted: &Settings) -> Result<Store> {
+    let (recipe, options) = wanted;
+    let (stores, classes, extractor) = ([store], &store.header.classes, Extractor::new(recipe.clone())?);
+    let terms = Stores::new(&stores, classes)?;
+    let (mut vocabulary, mut words) = (Vocabulary::new(), vec![None; terms.len()]);
+    for (id, word) in (0..).zip(&mut words) {
+        let (_, text) = terms.term(id)?;
+        if family(text).is_none_or(|family| family != Refinement::Pieces && has(wanted, family)) {
+            *word = Some(vocabulary.intern(text)?);
         }
     }
-    let sections = term_sections(kept.len(), |writer, id| {
-        let (fingerprint, text) = terms.term(kept[id as usize].0)?;
-        let mut cells = Vec::new();
-        terms.for_each_cell(kept[id as usize].0, |cell| cells.push(cell))?;
-        writer.push(fingerprint, text, cells.into_iter(), std::iter::empty())
+    let (mut statistics, mut documents) = (Statistics::new(store.totals.len()), Vec::new());
+    for document in store.documents() {
+        let mut document = document?;
+        let row = terms.renumber(0, &document.vector)?;
+        let kept = row.row().iter().filter_map(|(id, count)| Some((words[id as usize]?, count)));
+        vocabulary.begin_document_of(kept);
+        document.digest = digest(recipe.version, vocabulary.document(), &[]);
+        if let Some(lengths) = recipe.pieces {
+            vocabulary.count_pieces(lengths, |term| extractor.word_in(term))?;
+        }
+        let pairs = vocabulary.document().iter().map(|term| (term.id, term.count));
+        document.vector = CountVector::from_pairs(pairs).unwrap_or_default();
+        statistics.observe_times(document.class, document.vector.row(), document.multiplicity)?;
+        (document.held_out, document.coefficients) = (None, Vec::new());
+        documents.push((0, document));
+    }
+    let mut order: Vec<_> = vocabulary.fingerprints().map(|(id, fingerprint)| (fingerprint, id)).collect();
+    order.retain(|(_, id)| statistics.document_frequency(*id) > 0);
+    order.sort_unstable();
+    let mut ids = vec![0; vocabulary.len()];
+    order.iter().zip(0..).for_each(|((_, id), new)| ids[*id as usize] = new);
+    let statistics = statistics.permuted(&order.iter().map(|(_, id)| *id).collect::<Vec<_>>());
+    let sections = term_sections(order.len(), |writer, new| {
+        let (fingerprint, id) = order[new as usize];
+        let text = vocabulary.term(id).unwrap_or_default();
+        writer.push(fingerprint, text, statistics.cells(new), std::iter::empty())
     })?;
     let mut scoring = FittedScoring::unfitted(*options, classes.len());
     if let (FittedScoring::Weighted { chosen, .. }, Some(before)) =
         (&mut scoring, store.header.scoring.chosen())
     {
         chosen.clone_from(before);
-        chosen.refinements.retain(|tried| !tried.is_chosen() || has(common, tried.refinement));
+        chosen.refinements.retain(|tried| tried.is_chosen() == has(wanted, tried.refinement));
     }
+    let totals = statistics.totals().to_vec();
     let header = ModelHeader { recipe: recipe.clone(), scoring, totals, ..store.header.clone() };
-    let mut documents = Vec::new();
-    for document in store.documents() {
-        let mut document = document?;
-        let row = terms.renumber(0, &document.vector)?;
-        let pairs = row.row().iter().filter_map(|(id, count)| Some((ids[id as usize]?, count)));
-        document.vector = CountVector::from_pairs(pairs).unwrap_or_default();
-        let words = document.vector.row().iter().filter(|(id, _)| is_word[*id as usize]);
-        let words = words.map(|(id, count)| TermCount { fingerprint: kept[id as usize].1, id, count });
-        document.digest = digest(recipe.version, &words.collect::<Vec<_>>(), &[]);
-        (document.held_out, document.coefficients) = (None, Vec::new());
-        documents.push((0, document));
-    }
     documents.sort_by_key(|(_, document)| document.key());
     let (mut records, mut vectors) = (Vec::new(), Vec::new());
     // what differed by terms that are gone is the same now
     for equal in documents.chunk_by(|(_, a), (_, b)| a.key() == b.key()) {
-        let (_, document) = merge_copies(equal.to_vec(), true)?;
+        let (_, mut document) = merge_copies(equal.to_vec(), true)?;
+        let pairs = document.vector.row().iter().map(|(id, count)| (ids[id as usize], count));
+        document.vector = CountVector::from_pairs(pairs).unwrap_or_default();
         records.extend_from_slice(header.encode_document(&document, &mut vectors).as_bytes());
     }
     let documents = DocumentSections { documents: records.into(), vectors: vectors.into() };
@@ -155,6 +172,8 @@ mod tests {
     use tamis_store::error::Reason;
 
     use super::*;
+    use tamis_tokenizer::TermId;
+
     use crate::merge::models::{MergeOptions, merge};
     use crate::tests::taught;
 
@@ -196,7 +215,7 @@ mod tests {
                 trainer.finish().unwrap().into_store().unwrap()
             };
             let common = settings(&store(&kept)).unwrap();
-            prop_assert_eq!(contents(&reduce(&store(&with), &common).unwrap()), contents(&store(&kept)));
+            prop_assert_eq!(contents(&converted(&store(&with), &common).unwrap()), contents(&store(&kept)));
         }
     }
 

@@ -11,7 +11,7 @@ use tamis_store::file::header::Retention;
 use tamis_store::store::information::check_compatible;
 use tamis_store::store::opened::Store;
 
-use crate::merge::families::reduced;
+use crate::merge::families::{converted, shared_settings};
 use crate::merge::refit::{can_refit, refit};
 use crate::merge::rewrite::merge_stores;
 use crate::merge::stores::keeps_weights;
@@ -45,9 +45,9 @@ pub struct MergeOptions {
 /// labels, thresholds are chosen again by the held-out scores of all documents. If models of two labels merge into a
 /// model of more labels, its correction starts from zero.
 ///
-/// Of terms beside words, and of the regularisation, what training chose by itself for models of text need not be the same:
-/// families of terms that not all models have are left out, and of different regularisations the default is taken. Such models
-/// must remember the terms of their documents.
+/// What training chose by itself for models of text need not be the same, if they remember the terms of their documents:
+/// pairs of words and signs that not all models have are left out; pieces of words, which can be counted again, and the
+/// regularisation are chosen anew.
 ///
 /// ```
 /// use tamis_train::{Document, Kind, MergeOptions, TrainOptions, Trainer, merge};
@@ -83,10 +83,31 @@ pub fn merge(models: &[&Filter], options: MergeOptions) -> Result<Model> {
         let documents = store.totals.iter().fold(0u64, |sum, t| sum.saturating_add(t.documents));
         (!keeps_weights(store, classes.len()), Reverse(documents), store.contents())
     });
-    let reduced = reduced(&stores)?;
-    let both = std::iter::zip(&stores, &reduced);
-    let stores: Vec<&Store> = both.map(|(store, reduced)| reduced.as_ref().unwrap_or(store)).collect();
-    check_compatible(&stores)?;
+    let mut best: Option<(f64, Model)> = None;
+    for wanted in shared_settings(&stores) {
+        let alike = stores.iter().map(|store| converted(store, &wanted)).collect::<Result<Vec<_>>>()?;
+        let model = merge_alike(&alike.iter().collect::<Vec<_>>(), classes.clone(), options)?;
+        let loss = held_out_loss(&model)?;
+        if best.as_ref().is_none_or(|(least, _)| loss < (1.0 - WORTH) * least) {
+            best = Some((loss, model));
+        }
+    }
+    best.map_or_else(|| merge_alike(&stores, classes, options), |(_, model)| Ok(model))
+}
+
+/// The share of the loss of simpler settings that others must take away.
+const WORTH: f64 = 0.01;
+
+/// The mean log loss of the documents that were held out when a model was fitted, in nats; infinite without any.
+fn held_out_loss(model: &Model) -> Result<f64> {
+    let filter = Filter::from_bytes(model.as_bytes().to_vec())?;
+    let parts = filter.information().chosen.and_then(|chosen| chosen.parts);
+    Ok(parts.map_or(f64::INFINITY, |parts| parts.vectors))
+}
+
+/// Merges models of the same settings.
+fn merge_alike(stores: &[&Store], classes: Classes, options: MergeOptions) -> Result<Model> {
+    check_compatible(stores)?;
     let keep = match stores.iter().all(|store| store.header.stored.keep == Keep::Vectors) {
         true => Keep::Vectors,
         false => Keep::Digests,
@@ -97,9 +118,9 @@ pub fn merge(models: &[&Filter], options: MergeOptions) -> Result<Model> {
     let refits = options.retrain || stores.len() > 1 && stores.iter().all(|store| can_refit(store));
     if !refits {
         let stored = if options.strip { stripped } else { stored };
-        return merge_stores(&stores, classes, stored, options.repeat);
+        return merge_stores(stores, classes, stored, options.repeat);
     }
-    let sum = merge_stores(&stores, classes, stored, options.repeat)?.into_store()?;
+    let sum = merge_stores(stores, classes, stored, options.repeat)?.into_store()?;
     let model = refit(&sum)?;
     if options.strip { strip(&model.into_store()?) } else { Ok(model) }
 }
