@@ -27,12 +27,16 @@ fn settings(store: &Store) -> Option<Settings> {
 
 /// The settings that models could share, from the simplest on, if they differ only in what training chose: the pairs and signs
 /// that all have, each regularisation, and pieces as each has them, since words have what it takes to count these again. None
-/// if the models are alike, or cannot be made so: they must be of text and remember the terms of their documents.
+/// if the models are alike, or cannot be made so: they must be of text without vectors, and remember the terms of their documents.
 pub(crate) fn shared_settings(stores: &[&Store]) -> Vec<Settings> {
-    let is_text = |store: &&Store| store.header.recipe.kind == Kind::Text && !store.header.unremembered;
+    // a document without words may be known by its vector
+    let is_text = |ModelHeader { recipe, unremembered, .. }: &ModelHeader| {
+        recipe.kind == Kind::Text && recipe.vectors.is_none() && !unremembered
+    };
     let own: Option<Vec<_>> = stores.iter().map(|store| settings(store)).collect();
-    let own =
-        own.filter(|_| stores.iter().all(|store| is_text(store) && can_refit(store))).unwrap_or_default();
+    let own = own
+        .filter(|_| stores.iter().all(|store| is_text(&store.header) && can_refit(store)))
+        .unwrap_or_default();
     let Some((first, others)) =
         own.split_first().filter(|(first, others)| others.iter().any(|it| it != *first))
     else {
