@@ -139,14 +139,17 @@ pub(crate) fn say_chosen_terms(information: &Information<'_>) {
 
 /// Prints a note if a merged model lacks terms that one of the models has.
 pub(crate) fn say_left_out(merged: &Information<'_>, models: &[Filter]) {
-    let any = |has: fn(&Recipe) -> bool| models.iter().any(|model| has(model.information().recipe));
-    let families: [(Refinement, fn(&Recipe) -> bool); 3] = [
-        (Refinement::Pairs, |recipe| recipe.tokenizer.terms != Ngrams::default()),
-        (Refinement::Pieces, |recipe| recipe.pieces.is_some()),
-        (Refinement::Signs, |recipe| recipe.tokenizer.signs),
-    ];
-    let gone = families.into_iter().filter(|(_, has)| any(*has) && !has(merged.recipe));
-    let gone: Vec<_> = gone.map(|(family, _)| family.name()).collect();
+    let has = |recipe: &Recipe, family| match family {
+        Refinement::Pairs => recipe.tokenizer.terms != Ngrams::default(),
+        Refinement::Signs => recipe.tokenizer.signs,
+        _ => recipe.pieces.is_some(),
+    };
+    let is_gone = |family: &Refinement| {
+        let mut recipes = models.iter().map(|model| model.information().recipe);
+        !has(merged.recipe, *family) && recipes.any(|recipe| has(recipe, *family))
+    };
+    let families = [Refinement::Pairs, Refinement::Pieces, Refinement::Signs];
+    let gone: Vec<_> = families.into_iter().filter(is_gone).map(Refinement::name).collect();
     if !gone.is_empty() {
         note!("left out {}, since not all models have them as terms", listed(&gone));
     }
