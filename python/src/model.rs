@@ -89,6 +89,8 @@ pub(crate) struct ScoreBatch {
     pub(crate) probabilities: Vec<f64>,
     /// In a model of many labels, the log-odds of every label for each document, less the label's threshold.
     pub(crate) margins: Vec<f64>,
+    /// What identifies each document in a model.
+    pub(crate) digests: Vec<[u8; 16]>,
 }
 
 /// A filter with its labels and scratches, shared by all threads.
@@ -137,6 +139,7 @@ impl SharedFilter {
                 })?;
                 batch.scores.push(DocumentScore::with_scratch(scored, &scratch));
                 batch.probabilities.extend_from_slice(scratch.probabilities());
+                batch.digests.push(self.filter.digest_of_scored(&scratch));
                 if has_many_labels {
                     batch.margins.extend(margins(&self.filter, &scratch));
                 }
@@ -147,9 +150,10 @@ impl SharedFilter {
         let blocks: Vec<_> = (0..documents.len()).into_par_iter().step_by(BLOCK).map(of_block).collect();
         let mut all = ScoreBatch::default();
         for block in blocks {
-            let ScoreBatch { scores, probabilities, margins } = block?;
+            let ScoreBatch { scores, probabilities, margins, digests } = block?;
             all.scores.extend(scores);
             all.probabilities.extend(probabilities);
+            all.digests.extend(digests);
             all.margins.extend(margins);
         }
         Ok(all)

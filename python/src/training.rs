@@ -13,7 +13,7 @@ use tamis_train::{Kind, Model, TrainOptions, Trainer, join_labels, spam_class, s
 
 use crate::error::{Exception, Result, wrong_row};
 use crate::filter::Filter;
-use crate::filter::evaluation::HeldOut;
+use crate::filter::evaluation::{HeldOut, Outcomes};
 use crate::input::decoding::Decoding;
 use crate::input::vectors::with_vectors;
 use crate::input::{DocumentRow, DocumentSet, LabelColumn, check_len};
@@ -144,11 +144,11 @@ impl Training {
                 .collect();
             if are_many {
                 let (classes, held_out) = cross_validate_labels(&options, &documents, folds, 0)?;
-                return Ok::<_, Exception>(HeldOut::Many(classes, held_out));
+                return Ok::<_, Exception>(HeldOut::new(classes, Outcomes::Many(held_out)));
             }
             let (classes, scores) = cross_validate(&options, &documents, &[], folds, 0)?;
             let spam = spam_class(&classes);
-            Ok(HeldOut::One(classes, spam, scores))
+            Ok(HeldOut::new(classes, Outcomes::One(spam, scores)))
         };
         run(py, self.threads, job)
     }

@@ -310,3 +310,35 @@ fn a_model_without_suspects_has_a_report_too() {
         assert!(output.status.code() == Some(3) && stderr(&output).contains(expected), "{}", stderr(&output));
     }
 }
+
+#[test]
+fn documents_that_the_model_has_learned_are_told_and_set_apart() {
+    let world = World::new();
+    let text = |day: usize, word: &str| format!("{word} at {} on day {day}\n", day % 7);
+    for (label, word) in [("fruit", "pears"), ("metal", "iron")] {
+        for day in 0..60 {
+            let folder = if day < 40 { "old" } else { "new" };
+            world.write(&format!("{folder}/{label}/{day}.txt"), text(day, word));
+        }
+    }
+    world.succeed(&["train", "--pieces", "off", "old"]);
+    let json = |sources: &[&str]| -> Value {
+        let sources: Vec<_> = ["evaluate", "--json"].iter().chain(sources).copied().collect();
+        serde_json::from_str(&world.succeed(&sources)).unwrap()
+    };
+    let new = json(&["new"]);
+    assert_eq!((&new["learned"], new.get("others")), (&0.into(), None));
+    assert_eq!(json(&["old"])["learned"], 80);
+    let both = json(&["old", "new"]);
+    assert_eq!((&both["learned"], &both["documents"]), (&80.into(), &120.into()));
+    assert_eq!(both["others"]["documents"], 40.0);
+    for figure in ["accuracy", "macro_f1", "log_loss"] {
+        assert_eq!(both["others"][figure], new[figure], "{figure}");
+    }
+    assert_eq!(json(&["old", "--folds", "5"]).get("learned"), None);
+    let sentence = "The model has learned 80 of these documents, so it is not measured fairly; of the 40 others: accuracy ";
+    let shown = world.succeed(&["evaluate", "old", "new", "--html", "page.html"]);
+    assert!(shown.starts_with(sentence), "{shown}");
+    assert!(fs::read_to_string(world.path("page.html")).unwrap().contains(sentence));
+    assert!(!world.succeed(&["evaluate", "new"]).contains("measured fairly"));
+}

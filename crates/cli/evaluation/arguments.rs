@@ -104,8 +104,8 @@ pub(crate) struct EvaluationRun {
     /// The thresholds between two labels.
     pub(super) decision: Option<Decision>,
     pub(crate) outcomes: Outcomes,
-    /// How many of the documents the model has learned, if that was looked up.
-    pub(crate) learned: u64,
+    /// Whether the model has learned each of the documents; `None` if documents are held out.
+    pub(crate) learned: Option<Vec<bool>>,
     /// The exit status.
     pub(crate) status: u8,
 }

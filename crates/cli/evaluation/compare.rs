@@ -159,6 +159,7 @@ fn score(contender: &Contender, name: char, args: &CompareArgs, sources: &[OsStr
             let Outcomes::One(named) = outcomes else {
                 bail!("{what}: expected a model of one label a document, got many")
             };
+            let learned = learned.iter().flatten().filter(|is_learned| **is_learned).count() as u64;
             if learned > 0 {
                 let (learned, all) = (grouped(learned), counted(named.len() as u64, "document"));
                 say!("tamis: {what} has learned {learned} of these {all}, so it is not measured fairly");

@@ -3,12 +3,11 @@
 use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use anyhow::{Context, Result, bail, ensure};
 use tamis_program::{counted, grouped, note, shown, shown_path};
 use tamis_report::{EvaluationReport, Mislabel};
-use tamis_train::evaluate::{Evaluation, HeldOutLabels, HeldOutScore, LearningStep};
+use tamis_train::evaluate::{Evaluation, HeldOutLabels, HeldOutScore, LearnedDocuments, LearningStep};
 use tamis_train::{ClassId, Classes, Document, Filter, Score};
 
 use crate::evaluation::arguments::{EvaluateArgs, EvaluationRun, Outcomes};
@@ -18,16 +17,17 @@ use crate::input::{Attributes, Corpus, CorpusScorer, SourceScope, columns};
 use crate::output::{Canvas, file_name, print_out, to_text, write_page};
 
 pub(crate) fn run(args: &EvaluateArgs) -> Result<u8> {
-    let EvaluationRun { classes, spam, decision, outcomes, status, .. } = evaluated(args, false)?;
+    let EvaluationRun { classes, spam, decision, outcomes, learned, status } = evaluated(args, false)?;
     let (evaluation, mislabels) = match outcomes {
         Outcomes::One(named) => {
             check_some(named.len())?;
             write_scores(args, &classes, &named)?;
             let (names, outcomes): (Vec<_>, Vec<_>) = named.into_iter().unzip();
-            let mut evaluation = match args.scoring.seed {
-                Some(seed) => Evaluation::with_seed(&classes, spam, &outcomes, seed),
-                None => Evaluation::new(&classes, spam, &outcomes),
+            let evaluated = |outcomes: &[HeldOutScore]| match args.scoring.seed {
+                Some(seed) => Evaluation::with_seed(&classes, spam, outcomes, seed),
+                None => Evaluation::new(&classes, spam, outcomes),
             };
+            let mut evaluation = LearnedDocuments::evaluate(&outcomes, learned.as_deref(), evaluated);
             if args.method.online {
                 evaluation.learning = LearningStep::curve(&outcomes);
             }
@@ -38,7 +38,8 @@ pub(crate) fn run(args: &EvaluateArgs) -> Result<u8> {
             check_some(named.len())?;
             write_label_scores(args, &classes, &named)?;
             let outcomes: Vec<_> = named.into_iter().map(|(_, outcome)| outcome).collect();
-            (Evaluation::of_labels(&classes, &outcomes), Vec::new())
+            let evaluated = |outcomes: &[HeldOutLabels]| Evaluation::of_labels(&classes, outcomes);
+            (LearnedDocuments::evaluate(&outcomes, learned.as_deref(), evaluated), Vec::new())
         }
     };
     if let Some(path) = &args.written.html {
@@ -75,8 +76,7 @@ fn title(args: &EvaluateArgs) -> Result<String> {
 /// Maximum number of documents that a report names as contradicting their label.
 const MOST_MISLABELS: usize = 20;
 
-/// Scores documents as the options ask. For a comparison, looks up which of them the model has learned, and refuses a model
-/// of many labels.
+/// Scores documents as the options ask. For a comparison, refuses a model of many labels.
 pub(crate) fn evaluated(args: &EvaluateArgs, is_compared: bool) -> Result<EvaluationRun> {
     if args.groups.are_given() && args.method.folds.is_none() {
         bail!("{}: expected --folds with it, whose folds keep groups together", args.groups.option());
@@ -92,7 +92,7 @@ pub(crate) fn evaluated(args: &EvaluateArgs, is_compared: bool) -> Result<Evalua
         bail!("expected a model of one label a document, got many");
     }
     if filter.has_many_labels() {
-        let (named, _, status) = by_model(args, &filter, false, |scorer, given, document| {
+        let (named, learned, status) = by_model(args, &filter, |scorer, given, document| {
             scorer.score(document)?;
             let labels = scorer.scratch.labels().iter().map(|of| of.label);
             Ok(HeldOutLabels::new(classes, given.label, labels, scorer.scratch.probabilities()))
@@ -101,9 +101,10 @@ pub(crate) fn evaluated(args: &EvaluateArgs, is_compared: bool) -> Result<Evalua
         let (all, outcomes) = HeldOutLabels::with_unknown(classes, outcomes)?;
         note_unknown(classes, &all);
         let outcomes = Outcomes::Many(names.into_iter().zip(outcomes).collect());
-        return Ok(EvaluationRun { classes: all, spam: None, decision: None, outcomes, learned: 0, status });
+        let learned = Some(learned);
+        return Ok(EvaluationRun { classes: all, spam: None, decision: None, outcomes, learned, status });
     }
-    let (named, learned, status) = by_model(args, &filter, is_compared, |scorer, given, document| {
+    let (named, learned, status) = by_model(args, &filter, |scorer, given, document| {
         let (score, class) = (scorer.score(document)?, classes.index(given.label));
         let probability = class.map_or(0.0, |class| scorer.scratch.probabilities()[usize::from(class)]);
         Ok((given.label.to_owned(), score, probability))
@@ -120,7 +121,7 @@ pub(crate) fn evaluated(args: &EvaluateArgs, is_compared: bool) -> Result<Evalua
         decision: (all.len() == 2).then(|| filter.decision()),
         classes: all,
         outcomes,
-        learned,
+        learned: Some(learned),
         status,
     })
 }
@@ -129,36 +130,34 @@ pub(crate) fn evaluated(args: &EvaluateArgs, is_compared: bool) -> Result<Evalua
 type NamedOutcomes<T> = Vec<(OsString, T)>;
 
 /// Scores documents with a model that should not have learned them. Returns what `hold_out` makes of each by its name,
-/// how many of them the model has learned, and the exit status.
+/// whether the model has learned each, and the exit status.
 fn by_model<T: Send>(
     args: &EvaluateArgs,
     filter: &Filter,
-    counts_learned: bool,
     hold_out: impl Fn(&mut CorpusScorer<'_>, Attributes<'_>, Document<'_>) -> Result<T> + Sync,
-) -> Result<(NamedOutcomes<T>, u64, u8)> {
+) -> Result<(NamedOutcomes<T>, Vec<bool>, u8)> {
     let recipe = filter.information().recipe;
     let corpus = Corpus::find_for(&args.sources, SourceScope::Labelled, &args.input, recipe)?;
     let corpus = corpus.labelled(args.labels.for_model(filter)?, filter.classes());
-    let documents = filter.documents().take(if counts_learned { usize::MAX } else { 0 });
-    let known: HashSet<[u8; 16]> = documents.map(|known| Ok(known?.digest)).collect::<Result<_>>()?;
-    let (mut outcomes, learned) = (Vec::new(), AtomicU64::new(0));
+    let known: HashSet<[u8; 16]> =
+        filter.documents().map(|known| Ok(known?.digest)).collect::<Result<_>>()?;
+    let (mut outcomes, mut is_learned) = (Vec::new(), Vec::new());
     let finished = corpus.for_each(
         &recipe.limits,
         || Ok(CorpusScorer::new(filter)),
         |scorer, _, given, document| {
-            if !known.is_empty() && known.contains(&filter.digest(document)?) {
-                learned.fetch_add(1, Ordering::Relaxed);
-            }
-            hold_out(scorer, given, document)
+            let outcome = hold_out(scorer, given, document)?;
+            Ok((outcome, known.contains(&filter.digest_of_scored(&scorer.scratch))))
         },
-        |item, outcome| {
+        |item, (outcome, is_known)| {
             outcomes.push((item.name().into_owned(), outcome));
+            is_learned.push(is_known);
             Ok(())
         },
     )?;
     filter.check_unchanged()?;
     columns::say_missing(recipe, &CorpusScorer::missing(&finished.states));
-    Ok((outcomes, learned.into_inner(), corpus.conclude(finished.unreadable)))
+    Ok((outcomes, is_learned, corpus.conclude(finished.unreadable)))
 }
 
 /// Names the labels among `all` that the model does not have.

@@ -119,7 +119,7 @@ pub(super) fn by_learning(args: &EvaluateArgs) -> Result<EvaluationRun> {
     };
     let decision = (classes.len() == 2).then_some(decision);
     let status = corpus.conclude(unreadable + unread);
-    Ok(EvaluationRun { classes, spam, decision, outcomes, learned: 0, status })
+    Ok(EvaluationRun { classes, spam, decision, outcomes, learned: None, status })
 }
 
 /// The label that counts as spam: that of --spam-label, else one with a name that means spam.

@@ -6,7 +6,7 @@ use anyhow::Result;
 use tamis_model::metrics::ConfusionMatrix;
 use tamis_program::{counted, grouped, shown};
 use tamis_train::ClassId;
-use tamis_train::evaluate::{Evaluation, Figure, Measure};
+use tamis_train::evaluate::{Evaluation, Figure, LearnedDocuments, Measure};
 use tamis_train::information::Interval;
 
 use crate::evaluation::confusion::{self, cut};
@@ -26,6 +26,9 @@ pub(crate) fn print_evaluation(
     evaluation: &Evaluation,
     canvas: Option<Canvas>,
 ) -> Result<()> {
+    if let Some(sentence) = evaluation.learned.as_ref().and_then(LearnedDocuments::sentence) {
+        writeln!(out, "{sentence}\n")?;
+    }
     match &evaluation.confusion {
         Some(matrix) => print_verdicts(out, evaluation, matrix, canvas),
         None => print_labels(out, evaluation),

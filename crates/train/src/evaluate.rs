@@ -14,7 +14,7 @@ pub(crate) mod validation;
 pub use curves::{LearningStep, LogOddsBin, OperatingPoint, ReliabilityBin};
 pub use drift::{Drift, DriftSample, MovedTerm};
 pub use drift_reference::{DriftReference, NewDocuments};
-pub use evaluation::{Evaluation, Figure};
+pub use evaluation::{Evaluation, Figure, LearnedDocuments};
 pub use held_out::{stored_scores, suspects};
 pub use labels::{HeldOutLabels, LabelFigures, cross_validate_labels};
 pub use measure::{Measure, Unit};

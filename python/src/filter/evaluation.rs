@@ -1,9 +1,11 @@
 //! How good scores are, in the figures of `tamis evaluate`.
 
+use std::collections::HashSet;
+
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use tamis_report::{EvaluationReport, Mislabel};
-use tamis_train::evaluate::{Evaluation, Figure, HeldOutLabels, HeldOutScore};
+use tamis_train::evaluate::{Evaluation, Figure, HeldOutLabels, HeldOutScore, LearnedDocuments};
 use tamis_train::information::Interval;
 use tamis_train::{ClassId, Classes, Decision};
 
@@ -16,21 +18,37 @@ use crate::work::run;
 /// How many documents that contradict their label are listed.
 const MAX_MISLABELS: usize = 20;
 
-/// Held-out documents of one label, with the label that counts as spam, or of many.
-pub(crate) enum HeldOut {
-    One(Classes, Option<ClassId>, Vec<HeldOutScore>),
-    Many(Classes, Vec<HeldOutLabels>),
+/// Scored documents with their labels.
+pub(crate) struct HeldOut {
+    classes: Classes,
+    outcomes: Outcomes,
+    /// Whether the model has learned each of them; `None` if they were held out.
+    is_learned: Option<Vec<bool>>,
+}
+
+/// Of one label, with the label that counts as spam, or of many.
+pub(crate) enum Outcomes {
+    One(Option<ClassId>, Vec<HeldOutScore>),
+    Many(Vec<HeldOutLabels>),
 }
 
 impl HeldOut {
+    /// Documents that were held out.
+    pub(crate) fn new(classes: Classes, outcomes: Outcomes) -> Self {
+        HeldOut { classes, outcomes, is_learned: None }
+    }
+
     /// The scores of documents with their labels.
     ///
     /// # Errors
     /// The model does not know the label of a document, unless documents have many; there are not as many labels as
     /// documents, at least one.
-    pub(crate) fn new(model: &SharedFilter, batch: &ScoreBatch, labels: &LabelColumn) -> Result<Self> {
+    pub(crate) fn by_model(model: &SharedFilter, batch: &ScoreBatch, labels: &LabelColumn) -> Result<Self> {
         labels.check_evaluates(batch.scores.len())?;
         let classes = model.filter.classes();
+        let known: HashSet<[u8; 16]> =
+            model.filter.documents().map(|known| Ok(known?.digest)).collect::<Result<_>>()?;
+        let is_learned = Some(batch.digests.iter().map(|digest| known.contains(digest)).collect());
         let rows = batch.scores.iter().zip(batch.probabilities.chunks(classes.len())).enumerate();
         if model.filter.has_many_labels() {
             let of_row = |((row, (_, probabilities)), margins): ((usize, (_, &[f64])), &[f64])| {
@@ -40,19 +58,26 @@ impl HeldOut {
             let rows = rows.zip(batch.margins.chunks(classes.len()));
             let held_out = rows.map(of_row).collect::<Result<_>>()?;
             let (classes, held_out) = HeldOutLabels::with_unknown(classes, held_out)?;
-            return Ok(HeldOut::Many(classes, held_out));
+            return Ok(HeldOut { classes, outcomes: Outcomes::Many(held_out), is_learned });
         }
         let of_row = |(row, (scored, probabilities)): (usize, (&DocumentScore, &[f64]))| {
             let class = model.labels.class(labels.get(row)?).map_err(|error| wrong_row(row, error))?;
             Ok(HeldOutScore::new(class, scored.score, probabilities[usize::from(class)]))
         };
-        Ok(HeldOut::One(classes.clone(), model.filter.spam(), rows.map(of_row).collect::<Result<_>>()?))
+        let outcomes = Outcomes::One(model.filter.spam(), rows.map(of_row).collect::<Result<_>>()?);
+        Ok(HeldOut { classes: classes.clone(), outcomes, is_learned })
     }
 
     fn evaluate(&self) -> Evaluation {
-        match self {
-            HeldOut::One(classes, spam, scores) => Evaluation::new(classes, *spam, scores),
-            HeldOut::Many(classes, held_out) => Evaluation::of_labels(classes, held_out),
+        let HeldOut { classes, outcomes, is_learned } = self;
+        let is_learned = is_learned.as_deref();
+        match outcomes {
+            Outcomes::One(spam, all) => {
+                LearnedDocuments::evaluate(all, is_learned, |of| Evaluation::new(classes, *spam, of))
+            }
+            Outcomes::Many(all) => {
+                LearnedDocuments::evaluate(all, is_learned, |of| Evaluation::of_labels(classes, of))
+            }
         }
     }
 
@@ -88,11 +113,9 @@ impl HeldOut {
         let title = title.to_owned();
         run(py, threads, move |_| {
             let name = |index: usize| format!("documents[{index}]");
-            let mislabels = match &self {
-                HeldOut::One(classes, _, scores) => {
-                    Mislabel::of_outcomes(classes, scores, MAX_MISLABELS, name)
-                }
-                HeldOut::Many(..) => Vec::new(),
+            let mislabels = match &self.outcomes {
+                Outcomes::One(_, scores) => Mislabel::of_outcomes(&self.classes, scores, MAX_MISLABELS, name),
+                Outcomes::Many(_) => Vec::new(),
             };
             let (title, evaluation, mislabels) = (&*title, &self.evaluate(), &mislabels[..]);
             let report = EvaluationReport { title, evaluation, decision, mislabels };

@@ -10,6 +10,7 @@ use tamis_tokenizer::{TermId, Vocabulary};
 use crate::extract::document::{Document, digest, digest_of_nothing};
 use crate::extract::extraction::Extraction;
 use crate::score::filter::Filter;
+use crate::scorers::scratch::Scratch;
 
 /// A document that a model knows.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -109,6 +110,12 @@ impl Filter {
         let (mut counted, mut terms) = (Extraction::default(), Vocabulary::without_texts());
         self.extractor.count(document, &mut counted, &mut terms)?;
         Ok(digest(self.extractor.recipe().version, counted.words(terms.document()), counted.reals()))
+    }
+
+    /// The [digest](Self::digest) of the document that was scored last with `scratch`.
+    pub fn digest_of_scored(&self, scratch: &Scratch) -> [u8; 16] {
+        let Scratch { counted, memo, .. } = scratch;
+        digest(self.extractor.recipe().version, counted.words(memo.document()), counted.reals())
     }
 
     /// The number of different documents that the model knows under several labels. Reads all stored documents.

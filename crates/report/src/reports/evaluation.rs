@@ -1,7 +1,7 @@
 //! The page of an evaluation.
 
 use tamis_model::metrics::ConfusionMatrix;
-use tamis_train::evaluate::{Evaluation, Figure, LabelFigures, Measure, Unit};
+use tamis_train::evaluate::{Evaluation, Figure, LabelFigures, LearnedDocuments, Measure, Unit};
 use tamis_train::{ClassId, Decision, positive_class};
 
 use crate::figures::bars::{self, Bar, MOST_LABELS};
@@ -61,7 +61,7 @@ pub struct EvaluationReport<'a> {
 impl EvaluationReport<'_> {
     /// Creates the page.
     pub fn page(&self) -> Page {
-        let (facts, figures, tables) = match &self.evaluation.confusion {
+        let (mut facts, figures, tables) = match &self.evaluation.confusion {
             Some(matrix) => {
                 let absent = match matrix.n_absent() {
                     0 => String::new(),
@@ -78,6 +78,8 @@ impl EvaluationReport<'_> {
             }
             None => (facts(self.evaluation), vec![by_label(&self.evaluation.labels)], Vec::new()),
         };
+        let learned = self.evaluation.learned.as_ref().and_then(LearnedDocuments::sentence);
+        facts.extend(learned.map(|sentence| format!("{sentence}.")));
         Page { title: format!("Evaluation of {}", Name(self.title)), facts, figures, tables }
     }
 

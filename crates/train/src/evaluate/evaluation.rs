@@ -101,6 +101,59 @@ pub struct Evaluation {
     pub log_odds: Vec<LogOddsBin>,
     /// The learning curve of a prequential evaluation; empty unless it is [set](LearningStep::curve).
     pub learning: Vec<LearningStep>,
+    /// The documents that the model has learned; `None` if that was not looked up.
+    pub learned: Option<LearnedDocuments>,
+}
+
+/// Documents of an evaluation that the model has learned, which it knows better than new ones.
+#[derive(Clone, PartialEq, Debug)]
+#[non_exhaustive]
+pub struct LearnedDocuments {
+    /// Their number.
+    pub documents: usize,
+    /// The number of the others.
+    pub new: usize,
+    /// The figures of the others; empty if there are none, or if none were learned.
+    pub figures: Vec<Figure>,
+}
+
+impl LearnedDocuments {
+    /// The evaluation of documents, of each of which `is_learned` says whether the model has learned it, if that is known.
+    pub fn evaluate<T: Clone>(
+        outcomes: &[T],
+        is_learned: Option<&[bool]>,
+        evaluate: impl Fn(&[T]) -> Evaluation,
+    ) -> Evaluation {
+        let of_others = |is_learned: &[bool]| {
+            let others = outcomes.iter().zip(is_learned).filter(|(_, is_learned)| !**is_learned);
+            let others: Vec<T> = others.map(|(outcome, _)| outcome.clone()).collect();
+            let (documents, new) = (outcomes.len() - others.len(), others.len());
+            let figures = if documents > 0 && new > 0 { evaluate(&others).figures } else { Vec::new() };
+            LearnedDocuments { documents, new, figures }
+        };
+        Evaluation { learned: is_learned.map(of_others), ..evaluate(outcomes) }
+    }
+
+    /// A sentence about them, with the main figures of the others; `None` if none were learned.
+    pub fn sentence(&self) -> Option<String> {
+        let is_main = |figure: &&Figure| [ACCURACY, MICRO_F1, LOG_LOSS].contains(&figure.measure);
+        let figures = self
+            .figures
+            .iter()
+            .filter(is_main)
+            .filter_map(|figure| Some((figure.measure.name, figure.value?)));
+        let figures: Vec<_> = figures.map(|(name, value)| format!("{name} {value:.4}")).collect();
+        let of_others = match &figures[..] {
+            [] => String::new(),
+            figures => format!("; of the {} others: {}", self.new, figures.join(", ")),
+        };
+        (self.documents > 0).then(|| {
+            format!(
+                "The model has learned {} of these documents, so it is not measured fairly{of_others}",
+                self.documents
+            )
+        })
+    }
 }
 
 /// A figure of an [`Evaluation`].
@@ -195,6 +248,14 @@ impl Serialize for Evaluation {
             map.serialize_entry(measure.key, value)?;
             if let Some(interval) = interval {
                 map.serialize_entry(&format!("{}_interval", measure.key), interval)?;
+            }
+        }
+        if let Some(LearnedDocuments { documents, new, figures }) = &self.learned {
+            map.serialize_entry("learned", documents)?;
+            if !figures.is_empty() {
+                let figures = figures.iter().map(|figure| (figure.measure.key, figure.value));
+                let others: BTreeMap<_, _> = figures.chain([("documents", Some(*new as f64))]).collect();
+                map.serialize_entry("others", &others)?;
             }
         }
         let Some(confusion) = &self.confusion else {
