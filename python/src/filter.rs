@@ -93,7 +93,7 @@ impl Filter {
         how: RunOptions,
     ) -> Result<(Arc<SharedFilter>, ScoreBatch)> {
         self.ask_about(messages, how, |model, documents, watch| {
-            Ok((model.clone(), model.score_all(documents, watch)?))
+            Ok((model.clone(), model.score_all(documents, watch, None)?))
         })
     }
 
@@ -105,8 +105,11 @@ impl Filter {
         how: RunOptions,
     ) -> Result<(Arc<SharedFilter>, HeldOut)> {
         let labels = LabelColumn::of_labels(labels, self.model().filter.has_many_labels())?;
-        let (model, batch) = self.batch(documents, how)?;
-        let held_out = HeldOut::by_model(&model, &batch, &labels)?;
+        let (model, batch) = self.ask_about(documents, how, |model, documents, watch| {
+            let known = model.filter.known_digests()?;
+            Ok((model.clone(), model.score_all(documents, watch, Some(&known))?))
+        })?;
+        let held_out = HeldOut::by_model(&model, batch, &labels)?;
         Ok((model, held_out))
     }
 }
@@ -293,8 +296,8 @@ impl Filter {
     ///     ``macro_f1``, ``log_loss`` in nats, ``classes`` with precision, recall and verdicts; of a spam
     ///     filter also ``false_positive_rate``, ``false_negative_rate``, ``one_minus_roc_auc_percent`` and
     ///     others, with 95 % intervals (``..._interval``). Of a model of many labels, ``micro_f1``, ``macro_f1``,
-    ///     ``exact`` and others, and ``labels`` with those of each label. ``learned`` is the number of documents that the
-    ///     model has learned all the same, and ``others``, if there are both, has the figures of the rest.
+    ///     ``exact`` and others, and ``labels`` with those of each label. ``learned`` counts the
+    ///     documents that the model has learned; ``others``, where there are both, has the figures of the rest.
     #[pyo3(signature = (documents, labels, **how))]
     fn evaluate<'py>(
         &self,

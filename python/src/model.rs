@@ -1,5 +1,6 @@
 //! A model in use from Python, and its answers.
 
+use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use pyo3::prelude::*;
@@ -89,8 +90,8 @@ pub(crate) struct ScoreBatch {
     pub(crate) probabilities: Vec<f64>,
     /// In a model of many labels, the log-odds of every label for each document, less the label's threshold.
     pub(crate) margins: Vec<f64>,
-    /// What identifies each document in a model.
-    pub(crate) digests: Vec<[u8; 16]>,
+    /// Whether the model has learned each document; empty if that was not asked.
+    pub(crate) is_learned: Vec<bool>,
 }
 
 /// A filter with its labels and scratches, shared by all threads.
@@ -114,11 +115,16 @@ impl SharedFilter {
         self.filter.information().recipe
     }
 
-    /// Scores documents on the threads of the current pool.
+    /// Scores documents on the threads of the current pool. With the digests of known documents, says which are known.
     ///
     /// # Errors
     /// The error of the first document that has one.
-    pub(crate) fn score_all(&self, documents: &DocumentSet, watch: &Watch) -> Result<ScoreBatch> {
+    pub(crate) fn score_all(
+        &self,
+        documents: &DocumentSet,
+        watch: &Watch,
+        known: Option<&HashSet<[u8; 16]>>,
+    ) -> Result<ScoreBatch> {
         let has_many_labels = self.filter.has_many_labels();
         let free = || self.scratches.lock().unwrap_or_else(PoisonError::into_inner);
         let of_block = |start: usize| -> Result<ScoreBatch> {
@@ -139,7 +145,8 @@ impl SharedFilter {
                 })?;
                 batch.scores.push(DocumentScore::with_scratch(scored, &scratch));
                 batch.probabilities.extend_from_slice(scratch.probabilities());
-                batch.digests.push(self.filter.digest_of_scored(&scratch));
+                let is_known = |known: &HashSet<_>| known.contains(&self.filter.digest_of_scored(&scratch));
+                batch.is_learned.extend(known.map(is_known));
                 if has_many_labels {
                     batch.margins.extend(margins(&self.filter, &scratch));
                 }
@@ -150,10 +157,10 @@ impl SharedFilter {
         let blocks: Vec<_> = (0..documents.len()).into_par_iter().step_by(BLOCK).map(of_block).collect();
         let mut all = ScoreBatch::default();
         for block in blocks {
-            let ScoreBatch { scores, probabilities, margins, digests } = block?;
+            let ScoreBatch { scores, probabilities, margins, is_learned } = block?;
             all.scores.extend(scores);
             all.probabilities.extend(probabilities);
-            all.digests.extend(digests);
+            all.is_learned.extend(is_learned);
             all.margins.extend(margins);
         }
         Ok(all)

@@ -7,9 +7,9 @@ use clap::Args;
 use tamis_mail::decode_text;
 use tamis_program::{note, shown_path};
 use tamis_train::options::{
-    Labels, Language, Ngrams, PieceOption, Refinement, Span, TermOptions, WordRule, stop_words,
+    Labels, Language, PieceOption, Refinement, Span, TermOptions, WordRule, stop_words,
 };
-use tamis_train::{Filter, Information, Kind, Recipe, TrainOptions};
+use tamis_train::{Filter, Information, Kind, TrainOptions};
 
 use crate::args::values::{Switch, at_least};
 use crate::formats::labels::RowLabels;
@@ -139,14 +139,9 @@ pub(crate) fn say_chosen_terms(information: &Information<'_>) {
 
 /// Prints a note if a merged model lacks terms that one of the models has.
 pub(crate) fn say_left_out(merged: &Information<'_>, models: &[Filter]) {
-    let has = |recipe: &Recipe, family| match family {
-        Refinement::Pairs => recipe.tokenizer.terms != Ngrams::default(),
-        Refinement::Signs => recipe.tokenizer.signs,
-        _ => recipe.pieces.is_some(),
-    };
     let is_gone = |family: &Refinement| {
         let mut recipes = models.iter().map(|model| model.information().recipe);
-        !has(merged.recipe, *family) && recipes.any(|recipe| has(recipe, *family))
+        !merged.recipe.has(*family) && recipes.any(|recipe| recipe.has(*family))
     };
     let families = [Refinement::Pairs, Refinement::Pieces, Refinement::Signs];
     let gone: Vec<_> = families.into_iter().filter(is_gone).map(Refinement::name).collect();

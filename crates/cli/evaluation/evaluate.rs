@@ -1,6 +1,5 @@
 //! `tamis evaluate`
 
-use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 
@@ -139,8 +138,7 @@ fn by_model<T: Send>(
     let recipe = filter.information().recipe;
     let corpus = Corpus::find_for(&args.sources, SourceScope::Labelled, &args.input, recipe)?;
     let corpus = corpus.labelled(args.labels.for_model(filter)?, filter.classes());
-    let known: HashSet<[u8; 16]> =
-        filter.documents().map(|known| Ok(known?.digest)).collect::<Result<_>>()?;
+    let known = filter.known_digests()?;
     let (mut outcomes, mut is_learned) = (Vec::new(), Vec::new());
     let finished = corpus.for_each(
         &recipe.limits,

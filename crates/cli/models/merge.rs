@@ -17,7 +17,8 @@ use crate::output::{report, report_counted};
 Labels are matched by name; a model may have labels that others lack. All models must have the \
 same options for terms and scoring. What training chose by itself for texts may differ: pairs \
 and signs that not all have are left out, and pieces are chosen again. Counts, corrections and \
-documents are summed; the order of models does not matter. A document that several models know counts once. Models that share \
+documents are summed; the order of models does not matter. A document that several models know \
+counts once. Models that share \
 documents but remember only their digests (train --no-documents) are refused unless --repeat is \
 given.
 

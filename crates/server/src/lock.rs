@@ -1,4 +1,4 @@
-//! Locks of which a panic elsewhere does not matter: nothing behind them is left half done.
+//! Locks that stay usable after a panic: what they guard is never left half done.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

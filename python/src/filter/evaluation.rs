@@ -1,7 +1,5 @@
 //! How good scores are, in the figures of `tamis evaluate`.
 
-use std::collections::HashSet;
-
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use tamis_report::{EvaluationReport, Mislabel};
@@ -43,12 +41,10 @@ impl HeldOut {
     /// # Errors
     /// The model does not know the label of a document, unless documents have many; there are not as many labels as
     /// documents, at least one.
-    pub(crate) fn by_model(model: &SharedFilter, batch: &ScoreBatch, labels: &LabelColumn) -> Result<Self> {
+    pub(crate) fn by_model(model: &SharedFilter, batch: ScoreBatch, labels: &LabelColumn) -> Result<Self> {
         labels.check_evaluates(batch.scores.len())?;
         let classes = model.filter.classes();
-        let known: HashSet<[u8; 16]> =
-            model.filter.documents().map(|known| Ok(known?.digest)).collect::<Result<_>>()?;
-        let is_learned = Some(batch.digests.iter().map(|digest| known.contains(digest)).collect());
+        let is_learned = Some(batch.is_learned);
         let rows = batch.scores.iter().zip(batch.probabilities.chunks(classes.len())).enumerate();
         if model.filter.has_many_labels() {
             let of_row = |((row, (_, probabilities)), margins): ((usize, (_, &[f64])), &[f64])| {

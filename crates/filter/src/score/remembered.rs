@@ -1,5 +1,7 @@
 //! What a model remembers: documents with digests and dates, and terms with counts and weights.
 
+use std::collections::HashSet;
+
 use tamis_model::{ClassId, KnownTerms};
 use tamis_store::config::recipe::Keep;
 use tamis_store::error::Result;
@@ -109,13 +111,24 @@ impl Filter {
     pub fn digest(&self, document: Document<'_>) -> Result<[u8; 16]> {
         let (mut counted, mut terms) = (Extraction::default(), Vocabulary::without_texts());
         self.extractor.count(document, &mut counted, &mut terms)?;
-        Ok(digest(self.extractor.recipe().version, counted.words(terms.document()), counted.reals()))
+        Ok(self.digest_of(&counted, &terms))
     }
 
     /// The [digest](Self::digest) of the document that was scored last with `scratch`.
     pub fn digest_of_scored(&self, scratch: &Scratch) -> [u8; 16] {
-        let Scratch { counted, memo, .. } = scratch;
-        digest(self.extractor.recipe().version, counted.words(memo.document()), counted.reals())
+        self.digest_of(&scratch.counted, &scratch.memo.terms)
+    }
+
+    fn digest_of(&self, counted: &Extraction, terms: &Vocabulary) -> [u8; 16] {
+        digest(self.extractor.recipe().version, counted.words(terms.document()), counted.reals())
+    }
+
+    /// The digests of all documents that the model knows.
+    ///
+    /// # Errors
+    /// If the model is damaged.
+    pub fn known_digests(&self) -> Result<HashSet<[u8; 16]>> {
+        self.documents().map(|known| Ok(known?.digest)).collect()
     }
 
     /// The number of different documents that the model knows under several labels. Reads all stored documents.

@@ -97,7 +97,7 @@ impl<'a> Partition<'a> {
     /// documents of all partitions, with the same term ids everywhere. Of `choices`, only smoothing, power of idf, k
     /// and, for more than two classes, tau are used.
     ///
-    /// `counts` are those of `problem`, or exclude documents that are held out of all partitions. Only the counts'
+    /// `counts` are those of `problem`, less any documents that are held out of all partitions. Only the counts'
     /// log-odds of each document come from `counts`. Everything else is as it will be when the held-out documents take
     /// part as a partition of their own, so that the rounds can [continue](Self::resume) with them.
     ///

@@ -2,9 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 use tamis_mail::Limits;
-use tamis_tokenizer::{PieceLengths, TokenizerOptions};
+use tamis_tokenizer::{Ngrams, PieceLengths, TokenizerOptions};
 
 use crate::config::column::{Column, ColumnKind};
+use crate::config::refinement::Refinement;
 use crate::kind::Kind;
 
 /// The version of the code that turns documents into terms, recorded in every model.
@@ -37,7 +38,7 @@ pub struct Recipe {
     pub bogofilter: bool,
     /// For text and mail: also count pieces of words; see
     /// [`Vocabulary::count_pieces`](tamis_tokenizer::Vocabulary::count_pieces). Of a mail, only words of body and
-    /// subject have pieces. Needs words as terms. None by default, but [training](crate::config::refinement::Refinement) may
+    /// subject have pieces. Needs words as terms. None by default, but [training](Refinement) may
     /// add them.
     pub pieces: Option<PieceLengths>,
     /// Header fields to ignore besides those of [`tamis_mail::ignored`]; a final `*` stands for any ending. None by
@@ -80,6 +81,17 @@ impl Recipe {
     /// Whether a column of a table is something else than text.
     pub fn has_other_columns(&self) -> bool {
         self.columns.iter().any(|column| column.kind != ColumnKind::Text)
+    }
+
+    /// Whether it has the terms of a refinement.
+    pub fn has(&self, refinement: Refinement) -> bool {
+        match refinement {
+            Refinement::Pieces => self.pieces.is_some(),
+            Refinement::AllPieces => self.pieces == Some(PieceLengths::ALL),
+            Refinement::Pairs => self.tokenizer.terms != Ngrams::default(),
+            Refinement::Signs => self.tokenizer.signs,
+            Refinement::Regularisation => false,
+        }
     }
 
     /// The number of columns of real values.

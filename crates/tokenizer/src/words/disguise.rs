@@ -13,8 +13,8 @@ const fn is_sign(byte: u8) -> bool {
 }
 
 /// Undoes disguises that a reader looks through: letters that a right-to-left override (U+202E) shows in reverse, up to
-/// its end or that of the line, words of four letters or more that are spelled out by dots, bars, underscores, hyphens,
-/// stars or slashes, and words of three or more, not all the same, of which every letter is doubled.
+/// its end or that of the line; words of four letters or more that are spelled out by dots, bars, underscores, hyphens,
+/// stars or slashes; and words of three letters or more, not all the same, with every letter doubled.
 ///
 /// ```
 /// use tamis_tokenizer::undisguised;
@@ -51,7 +51,7 @@ fn forwards(text: &str) -> String {
     out
 }
 
-/// Whether there may be letters in reverse, words that are spelled out, and such of which every letter is doubled.
+/// Whether there may be reversed letters, spelled-out words, and words with every letter doubled.
 fn disguises(bytes: &[u8]) -> [bool; 3] {
     let letters =
         |places: [usize; 3]| places.iter().all(|at| bytes.get(*at).is_some_and(u8::is_ascii_alphabetic));

@@ -118,7 +118,7 @@ pub struct LearnedDocuments {
 }
 
 impl LearnedDocuments {
-    /// The evaluation of documents, of each of which `is_learned` says whether the model has learned it, if that is known.
+    /// Evaluates documents. `is_learned` says of each whether the model has learned it, if that is known.
     pub fn evaluate<T: Clone>(
         outcomes: &[T],
         is_learned: Option<&[bool]>,

@@ -86,11 +86,8 @@ fn may_change(store: &Store, own: &Settings, wanted: &Settings) -> bool {
 /// Whether settings have a family of terms, or the regularisation that training may choose.
 fn has((recipe, options): &Settings, refinement: Refinement) -> bool {
     match refinement {
-        Refinement::Pieces => recipe.pieces.is_some(),
-        Refinement::AllPieces => recipe.pieces == Some(PieceLengths::ALL),
-        Refinement::Pairs => recipe.tokenizer.terms != Ngrams::default(),
-        Refinement::Signs => recipe.tokenizer.signs,
         Refinement::Regularisation => options.regularisation == Refinement::C,
+        of_terms => recipe.has(of_terms),
     }
 }
 

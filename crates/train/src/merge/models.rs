@@ -83,16 +83,22 @@ pub fn merge(models: &[&Filter], options: MergeOptions) -> Result<Model> {
         let documents = store.totals.iter().fold(0u64, |sum, t| sum.saturating_add(t.documents));
         (!keeps_weights(store, classes.len()), Reverse(documents), store.contents())
     });
-    let mut best: Option<(f64, Model)> = None;
-    for wanted in shared_settings(&stores) {
-        let alike = stores.iter().map(|store| converted(store, &wanted)).collect::<Result<Vec<_>>>()?;
-        let model = merge_alike(&alike.iter().collect::<Vec<_>>(), classes.clone(), options)?;
-        let loss = held_out_loss(&model)?;
-        if best.as_ref().is_none_or(|(least, _)| loss < (1.0 - WORTH) * least) {
-            best = Some((loss, model));
+    let settings = shared_settings(&stores);
+    let Some((simplest, others)) = settings.split_first() else {
+        return merge_alike(&stores, classes, options);
+    };
+    let merge_with = |settings| -> Result<Model> {
+        let alike = stores.iter().map(|store| converted(store, settings)).collect::<Result<Vec<_>>>()?;
+        merge_alike(&alike.iter().collect::<Vec<_>>(), classes.clone(), options)
+    };
+    let mut best = merge_with(simplest)?;
+    for settings in others {
+        let model = merge_with(settings)?;
+        if held_out_loss(&model)? < (1.0 - WORTH) * held_out_loss(&best)? {
+            best = model;
         }
     }
-    best.map_or_else(|| merge_alike(&stores, classes, options), |(_, model)| Ok(model))
+    Ok(best)
 }
 
 /// The share of the loss of simpler settings that others must take away.
