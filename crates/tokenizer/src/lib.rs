@@ -70,6 +70,7 @@ pub use words::WordRule;
 pub use words::batch::Batch;
 pub use words::disguise::undisguised;
 pub use words::pieces::{PieceLengths, is_piece};
+pub use words::unspaced::is_four;
 
 /// The README's example.
 #[cfg(doctest)]

@@ -1,13 +1,15 @@
 //! Choices made by held-out scores: the stacking weights of counts and correction, tau, and the price of parts.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use rayon::prelude::*;
 
 use crate::counts::{ClassTotals, Counts};
 use crate::fit::problem::{FitProblem, WeightedFit};
 use crate::linear::{Choices, DEFAULT_STRENGTH, MOST, PARTS, PartsTrial, STRENGTHS, TauTrial, priors};
-use crate::validation::{ColumnPrediction, Prediction, SmoothingChoice, StackingInput, Targets};
+use crate::validation::{
+    ColumnPrediction, Prediction, SmoothingChoice, StackingInput, Targets, WeightedLoss,
+};
 
 /// The shares tau of the counts that a fit of two classes chooses from.
 pub const TAUS: [f64; 2] = [0.5, 1.0];
@@ -122,6 +124,23 @@ impl FitProblem<'_> {
         let prior = priors(self.counts.totals(), &self.columns);
         let lanes = self.stack_lanes(choices, &prior, predictions).into_iter().map(|lane| lane.trial);
         lanes.filter(|trial| trial.shares > 0.0).min_by(|a, b| a.vectors.total_cmp(&b.vectors))
+    }
+
+    /// The mean losses of held-out groups of documents, with the stacking weights that suit them. The groups are in order.
+    pub(crate) fn losses(&self, choices: Choices, predictions: &[ColumnPrediction]) -> Vec<WeightedLoss> {
+        let (prior, targets) =
+            (priors(self.counts.totals(), &self.columns), Targets::new(&self.columns, self.counts.totals()));
+        let lanes = self.stack_lanes(choices, &prior, predictions).into_iter();
+        let best = lanes.min_by(|a, b| a.trial.vectors.total_cmp(&b.trial.vectors));
+        let Some(StackedLane { choices, held_out, .. }) = best else { return Vec::new() };
+        let mut groups: BTreeMap<u64, [f64; 2]> = BTreeMap::new();
+        for held in held_out.iter().filter(|held| held.weight > 0.0) {
+            let (mut own, class) = (targets.input(1), self.documents.label(held.document).class);
+            targets.push(&mut own, held.log_odds(&choices, &prior).into_iter(), class, held.weight);
+            let [loss, weight] = groups.entry(self.documents.held_out_with(held.document)).or_default();
+            (*loss, *weight) = (*loss + own.total(&own.losses(&[1.0])), *weight + held.weight);
+        }
+        groups.into_values().map(|[loss, weight]| WeightedLoss { loss: loss / weight, weight }).collect()
     }
 
     /// Fits the stacking weights to held-out scores. Returns the choices and how well they predict.

@@ -12,8 +12,10 @@ use crate::fit::training::{
     AscentStart, ColumnTrainer, GroupFit, Lane, PASSES, PASSES_OF_FOLD, PASSES_WITH, PASSES_WITHOUT, Passes,
     idf_of_terms,
 };
-use crate::linear::{Choices, Coefficients, PartsTrial, priors};
-use crate::validation::{Block, ColumnPrediction, Fold, Prediction, SmoothingChoice, TermScales};
+use crate::linear::{Choices, Coefficients, priors};
+use crate::validation::{
+    Block, ColumnPrediction, Fold, Prediction, SmoothingChoice, TermScales, WeightedLoss,
+};
 
 /// The passes end when the held-out log loss is this many times the least so far.
 const CLEARLY_WORSE: f64 = 1.01;
@@ -85,24 +87,25 @@ impl FitProblem<'_> {
         (self.with_stacking(self.choices_with(smoothing), &prior, held_out).0, prior)
     }
 
-    /// How well held-out documents are predicted, in fewer folds than [`solve`](Self::solve) has: for a comparison of terms.
-    /// `None` if no document could be held out.
+    /// The log losses of held-out documents, in fewer folds than [`solve`](Self::solve) has: for a comparison of terms.
+    /// None if no document could be held out.
     ///
     /// # Errors
     /// As [`solve`](Self::solve).
     pub fn try_terms(
         &self,
         smoothing: &SmoothingChoice,
-    ) -> Result<Option<PartsTrial>, FitError<StatisticsError>> {
+    ) -> Result<Vec<WeightedLoss>, FitError<StatisticsError>> {
         self.options.check().map_err(FitError::Parameters)?;
         let choices = self.choices_with(smoothing);
         let all = self.documents.len();
-        let most = if all < MANY_FOR_TERMS { all } else { all / FOLDS_OF_TERMS };
+        let many = if self.columns.is_one() { 2 * MANY_FOR_TERMS } else { MANY_FOR_TERMS };
+        let most = if all < many { all } else { all / FOLDS_OF_TERMS };
         let predictions = match self.options.correction {
             true => CrossValidation::new(self, choices, most, FOLDS_OF_TERMS).held_out(),
             false => self.predict_by_counts(&choices),
         };
-        Ok(self.best_trial(choices, &predictions))
+        Ok(self.losses(choices, &predictions))
     }
 
     /// Holds out every document in turn, and returns what `of` makes of its scores, with its number. The choices are
@@ -137,7 +140,7 @@ impl FitProblem<'_> {
         let cross = CrossValidation::new(self, *choices, usize::MAX, FOLDS_OF_ALL.max(self.n_folds()));
         let fits = cross.train_all();
         let of_fold = |fold: &Fold| {
-            let mut scores = cross.score(cross.hold_out(fold), &fits);
+            let mut scores = cross.score(cross.hold_out(fold, true), &fits);
             self.keep_strength(&mut scores, choices.strength);
             let scored =
                 |scores: &ColumnPrediction| (scores.held.document, of(&scores.with(<[f64]>::to_vec)));
@@ -210,8 +213,8 @@ impl<'a> CrossValidation<'a> {
     /// A [single](Self::single) fold is left out of the first passes only, or of all if it is small. Otherwise, each fold
     /// is left out of a separate fit, which starts from the fit to all documents.
     fn run(&self) -> (Coefficients, Vec<ColumnPrediction>) {
-        let (fits, mut predictions) = if let Some(fold) = self.single() {
-            let held = self.hold_out(fold);
+        let (fits, predictions) = if let Some(fold) = self.single() {
+            let held = self.hold_out(fold, false);
             if self.are_few(fold) {
                 self.train_to_best(&held)
             } else {
@@ -222,31 +225,38 @@ impl<'a> CrossValidation<'a> {
             }
         } else {
             // with many documents, folds are prepared only when they are scored, to save memory
-            let hold_out = || self.folds.par_iter().map(|fold| self.hold_out(fold)).collect::<Vec<_>>();
+            let hold_out = || self.folds.par_iter().map(|fold| self.hold_out(fold, true)).collect::<Vec<_>>();
             let is_kept = self.trainer.source.is_kept();
             let (fits, held) = rayon::join(|| self.train_all(), || is_kept.then(hold_out));
             let predictions = match held {
                 Some(held) => held.into_par_iter().map(|held| self.score(held, &fits)).flatten().collect(),
                 None => {
-                    let score = |fold| self.score(self.hold_out(fold), &fits);
+                    let score = |fold| self.score(self.hold_out(fold, true), &fits);
                     self.folds.par_iter().map(score).flatten().collect()
                 }
             };
             (fits, predictions)
         };
-        // copies of a document in several folds become one score, their weighted mean
-        predictions.sort_by_key(|one| one.held.document);
-        predictions.dedup_by(|other, one| other.held.document == one.held.document && one.add(other));
         let groups = fits.into_iter().map(|fit| fit.coefficients).collect();
-        (Coefficients { scales: self.trainer.scales(), groups }, predictions)
+        (Coefficients { scales: self.trainer.scales(), groups }, self.in_order(predictions))
     }
 
-    /// The held-out scores alone: of a [single](Self::single) fold, what comes after it was scored is left out.
+    /// The held-out scores alone: each fold is left out of a fit of its own.
     fn held_out(&self) -> Vec<ColumnPrediction> {
-        let Some(fold) = self.single() else { return self.run().1 };
-        let (held, without) =
-            (self.hold_out(fold), Passes { held: Some(fold), ..self.passes(PASSES_WITHOUT) });
-        held.predictions(&self.train(None, 0, &[without], &held.rows))
+        let score = |fold: &Fold| {
+            let held = self.hold_out(fold, true);
+            let without =
+                Passes { held: Some(fold), odds: &held.odds, ..self.passes(PASSES_WITHOUT + PASSES_WITH) };
+            held.predictions(&self.train(None, 0, &[without], &held.rows))
+        };
+        self.in_order(self.folds.par_iter().map(score).flatten().collect())
+    }
+
+    /// Copies of a document in several folds become one score, their weighted mean.
+    fn in_order(&self, mut predictions: Vec<ColumnPrediction>) -> Vec<ColumnPrediction> {
+        predictions.sort_by_key(|one| one.held.document);
+        predictions.dedup_by(|other, one| other.held.document == one.held.document && one.add(other));
+        predictions
     }
 
     /// Trains by passes without a fold, until they predict it clearly worse, and returns the best fits. Of many documents
@@ -326,7 +336,8 @@ impl<'a> CrossValidation<'a> {
         held.predictions(&own)
     }
 
-    fn hold_out<'f>(&self, fold: &'f Fold) -> Holdout<'f> {
+    /// Prepares a fold for scoring: by a fit of its own, if that [starts](Self::score) from the fit to all documents.
+    fn hold_out<'f>(&self, fold: &'f Fold, has_own_odds: bool) -> Holdout<'f> {
         let ColumnTrainer { problem, source, .. } = &self.trainer;
         let counts = fold.counts_without(problem.counts, problem.documents);
         let by_counts = problem.score_held_out(&self.choices, fold, &counts);
@@ -344,9 +355,9 @@ impl<'a> CrossValidation<'a> {
         let ids = (0..=TermId::MAX).zip(&source.terms.idf);
         let idf = ids.map(|(id, idf)| if is_known(&id) { *idf } else { 0.0 }).collect();
         rows.vectorize(&TermScales { idf, ..TermScales::default() });
-        let odds = match self.single() {
-            Some(_) => Vec::new(),
-            None => self.trainer.odds(&self.choices, &counts, Some(fold)),
+        let odds = match has_own_odds {
+            true => self.trainer.odds(&self.choices, &counts, Some(fold)),
+            false => Vec::new(),
         };
         Holdout { fold, by_counts, rows, lengths, odds }
     }

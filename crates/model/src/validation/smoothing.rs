@@ -76,6 +76,28 @@ impl SmoothingChoice {
         columns: &Columns,
         options: &WeightedOptions,
     ) -> SmoothingChoice {
+        Self::search(counts, documents, columns, options, None)
+    }
+
+    /// As [`new`](Self::new), but tries only the points of the grid next to this choice: for the same documents with other
+    /// terms.
+    pub fn near(
+        &self,
+        counts: &Statistics,
+        documents: &dyn Documents,
+        columns: &Columns,
+        options: &WeightedOptions,
+    ) -> SmoothingChoice {
+        Self::search(counts, documents, columns, options, Some(self))
+    }
+
+    fn search(
+        counts: &Statistics,
+        documents: &dyn Documents,
+        columns: &Columns,
+        options: &WeightedOptions,
+        around: Option<&SmoothingChoice>,
+    ) -> SmoothingChoice {
         let reads_all = documents.len() * columns.len() <= MAX_SCORES;
         let source = if reads_all { BlockReader::new(documents) } else { BlockReader::unread(documents) };
         // what is learned twice from beginning to end is smoothed twice as much
@@ -86,12 +108,21 @@ impl SmoothingChoice {
         let default = default.fixed_by(options);
         let Choices { alpha, idf_power, bayes, .. } = default;
         let mut choice = SmoothingChoice { alpha, idf_power, bayes, tried: Vec::new(), losses: Vec::new() };
+        // the steps of the grid are 1.2 or less in ln alpha, and 0.5
+        let is_near = |at: f64, of: fn(&SmoothingChoice) -> f64, most: f64| {
+            around.is_none_or(|around| (at - of(around)).abs() < most)
+        };
         // 0.03 to 3 are in range
         let alphas: Vec<Smoothing> = match options.alpha {
             Some(alpha) => vec![alpha],
-            None => ALPHAS.into_iter().filter_map(usually).collect(),
+            None => ALPHAS
+                .into_iter()
+                .filter_map(usually)
+                .filter(|alpha| is_near(alpha.alpha().ln(), |it| it.alpha.alpha().ln(), 1.5))
+                .collect(),
         };
-        let powers = options.idf_power.map_or(POWERS.to_vec(), |power| vec![power]);
+        let mut powers = options.idf_power.map_or(POWERS.to_vec(), |power| vec![power]);
+        powers.retain(|power| is_near(*power, |it| it.idf_power, 0.75));
         let most = sample_size(MAX_SAMPLE[usize::from(columns.are_labels())], columns);
         let sample = Groups::new(documents).sample(most, min_per_class(columns)).weights;
         let sample = SampleTerms::new(&source, &sample);

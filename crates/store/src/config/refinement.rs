@@ -1,6 +1,8 @@
 //! Refinements: what training adds to the defaults where held-out documents of a sample are then predicted better.
 
 use serde::{Deserialize, Serialize};
+use tamis_model::WeightedLoss;
+use tamis_tokenizer::is_piece;
 
 /// What training may add to words as terms and to the default fit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -29,6 +31,20 @@ impl Refinement {
         Refinement::Signs,
         Refinement::Regularisation,
     ];
+
+    /// What a text's term, after the prefix of its field, came with: pieces of any length are [`Pieces`](Self::Pieces); `None`
+    /// for a word.
+    pub fn of_term(term: &str) -> Option<Refinement> {
+        // signs may have colons, and begin with a sign
+        let of_field = term.split_once(':').filter(|(field, _)| !field.contains('^'));
+        match of_field.map_or(term, |(_, rest)| rest) {
+            // with pairs come the ends of texts
+            rest if rest.contains(' ') || rest == "^" => Some(Refinement::Pairs),
+            rest if rest.contains('^') => Some(Refinement::Signs),
+            rest if is_piece(rest) => Some(Refinement::Pieces),
+            _ => None,
+        }
+    }
 
     /// Its name, as programs show it.
     pub fn name(self) -> &'static str {
@@ -62,15 +78,51 @@ pub struct TriedRefinement {
     pub with: f64,
     /// The loss without it.
     pub without: f64,
-    /// The number of documents of the sample.
+    /// The number of documents that were held out.
     pub documents: f64,
+    /// The standard error of the difference, in nats per document.
+    pub error: f64,
 }
 
 impl TriedRefinement {
-    /// Whether it was taken: the loss is less by the [price](Refinement::price), and by more than 5
-    /// nats in all, so that few documents do not decide by chance.
+    /// What the losses of the same documents with and without it say.
+    pub fn new(refinement: Refinement, with: &[WeightedLoss], without: &[WeightedLoss]) -> TriedRefinement {
+        let documents: f64 = without.iter().map(|of| of.weight).sum();
+        let mean = |of: &[WeightedLoss]| of.iter().map(|of| of.loss * of.weight).sum::<f64>() / documents;
+        let gain = mean(without) - mean(with);
+        let square = |(a, b): (&WeightedLoss, &WeightedLoss)| (a.weight * (b.loss - a.loss - gain)).powi(2);
+        let error = with.iter().zip(without).map(square).sum::<f64>().sqrt() / documents;
+        TriedRefinement { refinement, with: mean(with), without: mean(without), documents, error }
+    }
+
+    /// Whether a sample that is not the last takes it; `None` if a larger one has to tell. What pieces bring shrinks with
+    /// the number of texts; what pairs and signs bring grows, so that only a sample that `is_enough` refuses these.
+    pub fn verdict(&self, is_enough: bool) -> Option<bool> {
+        match self.refinement {
+            _ if self.with == self.without => Some(false),
+            Refinement::Pieces if self.more() < -self.error => Some(false),
+            Refinement::AllPieces if self.more() < 0.0 => Some(false),
+            Refinement::Pieces | Refinement::AllPieces => None,
+            _ if self.is_hopeless() && is_enough => Some(false),
+            _ if self.more() > 2.0 * self.error => Some(true),
+            _ => None,
+        }
+    }
+
+    /// Whether it was taken: the loss is less by the [price](Refinement::price), and by half a standard error more, or by one
+    /// and a half for pieces.
     pub fn is_chosen(&self) -> bool {
-        let gain = self.without - self.with;
-        gain > self.refinement.price() * self.without && gain * self.documents > 5.0
+        let errors = if self.refinement == Refinement::Pieces { 1.5 } else { 0.5 };
+        self.more() > errors * self.error
+    }
+
+    /// Whether it brings less than the price by two standard errors.
+    pub fn is_hopeless(&self) -> bool {
+        self.more() < -2.0 * self.error
+    }
+
+    /// By how much it brings more than the price, in nats per document.
+    fn more(&self) -> f64 {
+        self.without - self.with - self.refinement.price() * self.without
     }
 }

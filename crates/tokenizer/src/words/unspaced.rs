@@ -6,6 +6,11 @@ use std::ops::Range;
 use crate::characters::rules::{is_unspaced, is_unspaced_alphabet};
 use crate::words::batch::WordSpan;
 
+/// Whether a term is a sequence of four characters of Thai, Lao, Khmer or Myanmar, which only single words as terms yield.
+pub fn is_four(term: &str) -> bool {
+    term.chars().count() == 4 && term.chars().all(is_unspaced_alphabet)
+}
+
 /// A word, or a bigram of an unspaced script.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum WordSegment<'t> {

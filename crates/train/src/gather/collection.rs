@@ -88,6 +88,20 @@ impl Collection {
         Ok(Collection { documents: all, row_blocks, n_terms, ..Collection::default() })
     }
 
+    /// The same documents with the terms `order` alone, renumbered by their places there, which must be in order.
+    pub(crate) fn only(&self, order: &[TermId]) -> Result<Self> {
+        let mut ids = vec![None; self.n_terms];
+        order.iter().zip(0..).for_each(|(old, new)| ids[*old as usize] = Some(new));
+        let rows = self.rows(&(0..self.documents.len()).collect::<Vec<_>>());
+        let kept = |(document, row): (&TrainingDocument, CountVector)| {
+            let kept = row.row().iter().filter_map(|(id, count)| Some((ids[id as usize]?, count)));
+            Ok((document.clone(), CountVector::from_pairs(kept).unwrap_or_default()))
+        };
+        let only = Self::from_ordered(self.documents.iter().zip(rows).map(kept), order.len())?;
+        let near_duplicates = self.near_duplicates.clone();
+        Ok(Collection { groups_are_copies: self.groups_are_copies, near_duplicates, ..only })
+    }
+
     /// Sets what the groups are in a model of this kind, see [`groups_are_copies`].
     pub(crate) fn of_kind(self, kind: Kind) -> Self {
         let groups_are_copies = groups_are_copies(kind, self.documents.iter().map(|document| document.group));

@@ -10,7 +10,7 @@ use tamis_store::file::fitted::FittedScoring;
 use tamis_store::file::header::ModelHeader;
 use tamis_store::kind::Kind;
 use tamis_store::store::opened::Store;
-use tamis_tokenizer::{CountVector, Ngrams, PieceLengths, Vocabulary, is_piece};
+use tamis_tokenizer::{CountVector, Ngrams, PieceLengths, Vocabulary};
 use zerocopy::IntoBytes;
 
 use crate::fit::sections::{DocumentSections, seal, term_sections};
@@ -91,19 +91,6 @@ fn has((recipe, options): &Settings, refinement: Refinement) -> bool {
     }
 }
 
-/// The family of a text's term that training may add to words, after the prefix of its field; `None` for a word.
-fn family(term: &str) -> Option<Refinement> {
-    // signs may have colons, and begin with a sign
-    let of_field = term.split_once(':').filter(|(field, _)| !field.contains('^'));
-    match of_field.map_or(term, |(_, rest)| rest) {
-        // with pairs come the ends of texts
-        rest if rest.contains(' ') || rest == "^" => Some(Refinement::Pairs),
-        rest if rest.contains('^') => Some(Refinement::Signs),
-        rest if is_piece(rest) => Some(Refinement::Pieces),
-        _ => None,
-    }
-}
-
 /// A model as if it had been trained with other settings, to be fitted anew.
 pub(crate) fn converted(store: &Store, wanted: &Settings) -> Result<Store> {
     let (recipe, options) = wanted;
@@ -112,7 +99,8 @@ pub(crate) fn converted(store: &Store, wanted: &Settings) -> Result<Store> {
     let (mut vocabulary, mut words) = (Vocabulary::new(), vec![None; terms.len()]);
     for (id, word) in (0..).zip(&mut words) {
         let (_, text) = terms.term(id)?;
-        if family(text).is_none_or(|family| family != Refinement::Pieces && has(wanted, family)) {
+        if Refinement::of_term(text).is_none_or(|family| family != Refinement::Pieces && has(wanted, family))
+        {
             *word = Some(vocabulary.intern(text)?);
         }
     }

@@ -35,7 +35,7 @@ fn rows(seed: u64, n: usize, n_labels: usize) -> Vec<Row> {
 }
 
 fn options(columns: &[(&str, ColumnKind)]) -> TrainOptions {
-    let mut options = TrainOptions::new(Kind::Table);
+    let mut options = TrainOptions { refinements: Vec::new(), ..TrainOptions::new(Kind::Table) };
     options.recipe.columns = columns.iter().map(|(name, kind)| Column::new(*name, *kind)).collect();
     options
 }

@@ -6,63 +6,88 @@ use std::ops::RangeInclusive;
 
 use hashbrown::{HashMap, HashSet};
 use rayon::prelude::*;
-use tamis_model::{Classes, Counts, Documents, FitProblem};
+use tamis_model::{
+    Beside, Classes, Counts, FitProblem, NearDuplicates, SmoothingChoice, Statistics, WeightedLoss,
+};
 use tamis_store::config::column::ColumnKind;
 use tamis_store::config::decision::DecisionOptions;
 use tamis_store::config::labels::columns_of;
+use tamis_store::config::recipe::Recipe;
 use tamis_store::config::refinement::{Refinement, TriedRefinement};
 use tamis_store::config::scoring::Scoring;
 use tamis_store::config::training::TrainOptions;
 use tamis_store::error::Result;
 use tamis_store::file::fitted::columns_of_terms;
+use tamis_store::kind::Kind;
+use tamis_tokenizer::{TermId, is_four};
 
 use crate::fit::solution;
+use crate::gather::collection::Collection;
+use crate::gather::merged::Shard;
 use crate::gather::texts::{RawExample, TextPlace, Texts, label_hash};
+use crate::train::finish::TrainingSet;
 use crate::train::trainer::Trainer;
 
-/// The sample has about as many texts as have `MOST_WORDS` words together, more of them the fewer labels there are, at most
-/// `MOST`, fewer of very many labels; and of each label at least `OF_EACH`, if it has so many, and if there are not too many
-/// labels.
-const MOST: usize = 4_000;
-const TEXTS_TIMES_LABELS: usize = 150_000;
-const MOST_WORDS: RangeInclusive<u64> = 1 << 16..=1 << 17;
-const WORDS_TIMES_LABELS: u64 = 1 << 20;
+/// The size of a sample: so many words, fewer the more labels there are, within limits; but in so many texts; and of each
+/// label at least `OF_EACH`, if it has so many, and if there are not too many labels.
+struct SampleSize {
+    words_times_labels: u64,
+    words: RangeInclusive<u64>,
+    texts: RangeInclusive<u64>,
+    texts_times_labels: u64,
+}
+
+/// The first sample, and the one that decides what the first leaves open.
+const SAMPLES: [SampleSize; 2] = [
+    SampleSize {
+        words_times_labels: 1 << 20,
+        words: 1 << 16..=1 << 17,
+        texts: 0..=4_000,
+        texts_times_labels: 150_000,
+    },
+    SampleSize {
+        words_times_labels: 1 << 23,
+        words: 1 << 18..=1 << 19,
+        texts: 2_000..=16_000,
+        texts_times_labels: 600_000,
+    },
+];
 const OF_EACH: usize = 10;
+
+/// A sample of so many words knows that pairs or signs bring nothing.
+const ENOUGH_WORDS: u64 = 1 << 16;
+
+/// Where more than one in so many terms is a sequence of four characters, which pairs would replace, these are not tried.
+const FEW_FOURS: usize = 10;
 
 impl Trainer {
     /// Decides which [refinements](TrainOptions::to_try) are taken, one after another: each is if the held-out documents of
-    /// a sample are then predicted better, counts and correction together. The documents learned
-    /// so far decide; later ones are counted accordingly. [`finish`](Self::finish) does this too.
+    /// a sample are then predicted better, counts and correction together. What a small sample leaves open, a larger one
+    /// decides. The documents learned so far decide; later ones are counted accordingly. [`finish`](Self::finish) does this too.
     ///
     /// # Errors
     /// If a count overflows, or a temporary file cannot be used.
     pub fn choose_terms(mut self) -> Result<Trainer> {
         let Some(texts) = self.choices.texts.take() else { return Ok(self) };
-        let refinements = self.options.to_try().to_vec();
+        let mut open = self.options.to_try().to_vec();
         // unlabelled documents are set apart only when training ends
-        if refinements.is_empty() || self.n_unlabelled() > 0 || self.classes.len() < 2 {
+        if open.is_empty() || self.n_unlabelled() > 0 || self.classes.len() < 2 {
             return Ok(self);
         }
-        let sample = self.sample(&texts);
+        let terms = || self.parts.iter().flat_map(|part| part.vocabulary.iter());
+        if terms().filter(|(_, term)| is_four(term)).count() * FEW_FOURS > terms().count() {
+            open.retain(|refinement| *refinement != Refinement::Pairs);
+        }
         let mut options = TrainOptions { refinements: Vec::new(), ..self.options.clone() };
-        let loss_with = |options: &TrainOptions| {
-            let trainer = learn_again(options, &self.classes, &texts, sample.clone(), in_group_of_text)?;
-            held_out_loss(trainer)
-        };
-        let Some((mut least, documents)) = loss_with(&options)? else { return Ok(self) };
-        let mut tried = Vec::new();
-        // pieces have a second chance beside what was taken since
-        let again = refinements.iter().filter(|refinement| **refinement == Refinement::Pieces);
-        for (at, refinement) in refinements.iter().chain(again).copied().enumerate() {
-            let Some(with) = options.with(refinement) else { continue };
-            if at >= refinements.len() && options.recipe == self.options.recipe {
-                continue;
-            }
-            let Some((loss, _)) = loss_with(&with)? else { continue };
-            let trial = TriedRefinement { refinement, with: loss, without: least, documents };
-            tried.push(trial);
-            if trial.is_chosen() {
-                (options, least) = (with, loss);
+        let [first, last] = SAMPLES.map(|size| self.sample(&texts, &size));
+        // a first sample spares little if it is half of the last
+        let samples = if last.len() < 2 * first.len() { vec![last] } else { vec![first, last] };
+        let (mut tried, n_samples) = (Vec::new(), samples.len());
+        for (places, at) in samples.into_iter().zip(1..) {
+            if !open.is_empty() {
+                let is_last = at == n_samples;
+                let trials = Trials { trainer: &self, texts: &texts, places, is_last, options, tried };
+                (options, tried, open) = trials.run(&open)?;
             }
         }
         let classes = self.classes.clone();
@@ -81,14 +106,15 @@ impl Trainer {
     }
 
     /// The texts to decide with: those with the lowest hashes, so that the order of texts does not matter.
-    fn sample(&self, texts: &Texts) -> Vec<TextPlace> {
+    fn sample(&self, texts: &Texts, size: &SampleSize) -> Vec<TextPlace> {
         let totals = || self.parts.iter().flat_map(|part| part.statistics.totals());
         let (documents, words) = totals().fold((0, 0), |(n, tf), of| (n + of.documents, tf + of.tf));
-        let most_words =
-            (WORDS_TIMES_LABELS / self.classes.len() as u64).clamp(*MOST_WORDS.start(), *MOST_WORDS.end());
-        let most_texts = MOST.min(TEXTS_TIMES_LABELS / self.classes.len());
-        let most = most_texts.min((most_words * documents / words.max(1)) as usize);
-        let of_each = OF_EACH.min(most_texts / self.classes.len());
+        let within = |range: &RangeInclusive<u64>, n: u64| n.clamp(*range.start(), *range.end());
+        let n_labels = self.classes.len() as u64;
+        let most_words = within(&size.words, size.words_times_labels / n_labels);
+        let most = within(&size.texts, most_words * documents / words.max(1));
+        let most = most.min((size.texts_times_labels / n_labels).max(*size.texts.start())) as usize;
+        let of_each = OF_EACH.min(most / self.classes.len());
         // of each label, the number of texts in the sample
         let mut of_labels: HashMap<u32, usize> =
             self.classes.iter().map(|(_, label)| (label_hash(Some(label)), 0)).collect();
@@ -147,29 +173,140 @@ fn in_group_of_text(trainer: &mut Trainer, given: &RawExample<'_>) -> Result<()>
     trainer.learn(1, &RawExample { group, dense: Cow::Borrowed(&[]), ..*given })
 }
 
-/// The mean log loss of held-out documents, in nats, and their number; `None` if none could be held out.
-fn held_out_loss(mut trainer: Trainer) -> Result<Option<(f64, f64)>> {
-    let Scoring::Weighted(options) = trainer.options.scoring() else { return Ok(None) };
-    let mut learned = trainer.take_in_order()?;
-    if trainer.options.recipe.has_other_columns() {
-        let (recipe, texts) = (&trainer.options.recipe, &learned.texts);
-        let (merged, text) = (&learned.merged, |id| Ok(learned.merged.term(texts, id).1));
-        let columns = columns_of_terms(recipe, &merged.statistics, text)?;
-        let is_other = |column: &usize| recipe.columns[*column].kind != ColumnKind::Text;
-        learned.documents.left_out = columns.iter().map(is_other).collect();
+/// Refinements that are tried on a sample.
+struct Trials<'a> {
+    trainer: &'a Trainer,
+    texts: &'a Texts,
+    places: Vec<TextPlace>,
+    /// Whether there is no larger sample.
+    is_last: bool,
+    /// The options with what was taken.
+    options: TrainOptions,
+    tried: Vec<TriedRefinement>,
+}
+
+impl Trials<'_> {
+    /// Tries what is open. Returns the options, the trials that decided, and what is open still.
+    fn run(mut self, open: &[Refinement]) -> Result<(TrainOptions, Vec<TriedRefinement>, Vec<Refinement>)> {
+        let (mut sample, mut left) = (self.count(&self.options, open)?, Vec::new());
+        let is_enough = sample.n_words >= ENOUGH_WORDS;
+        let mut least = sample.losses(&self.options)?;
+        if least.is_empty() {
+            return Ok((self.options, self.tried, Vec::new()));
+        }
+        // what pieces bring beside pairs may be more
+        let again = open.iter().filter(|refinement| self.is_last && **refinement == Refinement::Pieces);
+        for (at, refinement) in open.iter().chain(again).copied().enumerate() {
+            if at >= open.len() && !self.may_be_more(refinement) {
+                continue;
+            }
+            // whether pieces of all lengths are better than others can be asked before these are taken
+            let with_pieces = self.options.with(Refinement::Pieces);
+            let before = with_pieces
+                .filter(|_| refinement == Refinement::AllPieces && left.contains(&Refinement::Pieces));
+            let without = before.as_ref().map(|before| sample.losses(before)).transpose()?;
+            let Some(with) = before.as_ref().unwrap_or(&self.options).with(refinement) else { continue };
+            if with.recipe.pieces.is_some_and(|lengths| sample.options.recipe.pieces != Some(lengths)) {
+                sample = self.count(&with, &open[at.min(open.len())..])?;
+            }
+            let losses = sample.losses(&with)?;
+            let trial = TriedRefinement::new(refinement, &losses, without.as_ref().unwrap_or(&least));
+            match if self.is_last { Some(trial.is_chosen()) } else { trial.verdict(is_enough) } {
+                Some(true) => (self.options, least) = (with, losses),
+                Some(false) => (),
+                None => {
+                    left.push(refinement);
+                    continue;
+                }
+            }
+            self.tried.push(trial);
+        }
+        Ok((self.options, self.tried, left))
     }
-    learned.documents.hold_near_duplicates_together(&learned.merged.statistics);
-    let (counts, documents) = (&learned.merged.statistics, &learned.documents);
-    let smoothing = solution::smoothing(&options, counts, documents, &trainer.classes)?;
-    let problem = FitProblem {
-        counts,
-        documents,
-        columns: columns_of(&trainer.classes)?,
-        beside: Default::default(),
-        options: &options,
-    };
-    let parts = problem.try_terms(&smoothing).map_err(solution::refused)?;
-    Ok(parts.map(|parts| (parts.counts.min(parts.correction), documents.len() as f64)))
+
+    /// Whether what was refused may bring more beside pairs, which were taken since.
+    fn may_be_more(&self, refinement: Refinement) -> bool {
+        let is_open = |of: &TriedRefinement| of.refinement == refinement && !of.is_hopeless();
+        self.options.recipe.has(Refinement::Pairs) && self.tried.iter().any(is_open)
+    }
+
+    /// Counts the sample with all that may be taken.
+    fn count(&self, options: &TrainOptions, open: &[Refinement]) -> Result<Sample> {
+        let open = open.iter().filter(|refinement| **refinement != Refinement::AllPieces);
+        let widest = open.fold(options.clone(), |with, refinement| with.with(*refinement).unwrap_or(with));
+        let Trials { trainer, texts, places, .. } = self;
+        Sample::new(
+            learn_again(&widest, &trainer.classes, texts, places.clone(), in_group_of_text)?,
+            &trainer.parts,
+        )
+    }
+}
+
+/// Texts that decide, counted once with all the terms that may be taken.
+struct Sample {
+    options: TrainOptions,
+    classes: Classes,
+    counts: Statistics,
+    documents: Collection,
+    /// What each term came with; `None` for those that were there without.
+    families: Vec<Option<Refinement>>,
+    n_words: u64,
+    /// What suits words.
+    smoothing: Option<SmoothingChoice>,
+}
+
+impl Sample {
+    /// The sample that a trainer has learned; the counts of `base` have all terms that nothing was added to.
+    fn new(mut trainer: Trainer, base: &[Shard]) -> Result<Sample> {
+        let TrainingSet { texts, merged, documents, .. } = trainer.take_in_order()?;
+        let recipe = &trainer.options.recipe;
+        let mut ids: Vec<TermId> = (0..merged.n_terms() as TermId).collect();
+        if recipe.has_other_columns() {
+            let columns = columns_of_terms(recipe, &merged.statistics, |id| Ok(merged.term(&texts, id).1))?;
+            ids.retain(|id| recipe.columns[columns[*id as usize]].kind == ColumnKind::Text);
+        }
+        let family = |id: &TermId| {
+            let (fingerprint, text) = merged.term(&texts, *id);
+            let is_word = base.iter().any(|part| part.vocabulary.id_of_fingerprint(fingerprint).is_some());
+            // a pair may look like a word in a field
+            (!is_word).then(|| Refinement::of_term(text).unwrap_or(Refinement::Pairs))
+        };
+        let families = ids.par_iter().map(family).collect();
+        let (counts, documents) = (merged.statistics.permuted(&ids), documents.only(&ids)?);
+        let (options, classes) = (trainer.options, trainer.classes);
+        let mut sample =
+            Sample { options, classes, counts, documents, families, n_words: 0, smoothing: None };
+        // variations of a text are alike by their words
+        let (counts, documents) = sample.with_terms_of(&Recipe::new(Kind::Text))?;
+        sample.n_words = counts.totals().iter().map(|totals| totals.tf).sum();
+        sample.documents.near_duplicates = NearDuplicates::find(&counts, &documents);
+        Ok(sample)
+    }
+
+    /// The counts and the documents with the terms that a recipe has.
+    fn with_terms_of(&self, recipe: &Recipe) -> Result<(Statistics, Collection)> {
+        let is_kept = |of: &Option<Refinement>| of.is_none_or(|refinement| recipe.has(refinement));
+        let kept = (0..).zip(&self.families).filter(|(_, of)| is_kept(of));
+        let terms: Vec<TermId> = kept.map(|(id, _)| id).collect();
+        Ok((self.counts.permuted(&terms), self.documents.only(&terms)?))
+    }
+
+    /// The log losses of held-out documents; none if none could be held out.
+    fn losses(&mut self, options: &TrainOptions) -> Result<Vec<WeightedLoss>> {
+        let Scoring::Weighted(weighted) = options.scoring() else { return Ok(Vec::new()) };
+        let (counts, documents) = self.with_terms_of(&options.recipe)?;
+        let columns = columns_of(&self.classes)?;
+        let smoothing = match &self.smoothing {
+            Some(words) => words.near(&counts, &documents, &columns, &weighted),
+            None => solution::smoothing(&weighted, &counts, &documents, &self.classes)?,
+        };
+        let beside = Beside::default();
+        let problem =
+            FitProblem { counts: &counts, documents: &documents, columns, beside, options: &weighted };
+        let losses = problem.try_terms(&smoothing).map_err(solution::refused)?;
+        self.smoothing.get_or_insert(smoothing);
+        Ok(losses)
+    }
 }
 
 #[cfg(test)]
