@@ -4,7 +4,7 @@ use std::ffi::OsString;
 
 use anyhow::{Context, Result, bail};
 use tamis_mail::Message;
-use tamis_program::shown_path;
+use tamis_program::{counted, note, noun, shown_path};
 use tamis_train::evaluate::{HeldOutScore, Prequential, cross_validate, cross_validate_labels};
 use tamis_train::options::Labels;
 use tamis_train::{
@@ -237,6 +237,7 @@ fn hold_out(
     Ok(match options.labels {
         Labels::One => {
             let scores = cross_validate(&options, &labelled, &others, folds.into(), seed)?.1;
+            say_together(options.recipe.kind, &scores);
             Outcomes::One(names.zip(scores).collect())
         }
         Labels::Many => {
@@ -244,6 +245,18 @@ fn hold_out(
             Outcomes::Many(names.zip(held_out).collect())
         }
     })
+}
+
+/// Says how many documents were held out together, since they are copies or near-duplicates, or of one group.
+fn say_together(kind: Kind, scores: &[HeldOutScore]) {
+    let mut groups: Vec<_> = scores.iter().filter_map(|score| score.group).collect();
+    groups.sort_unstable();
+    let together = || groups.chunk_by(|a, b| a == b).filter(|group| group.len() > 1);
+    let (n, groups) = (together().map(<[u64]>::len).sum::<usize>(), together().count());
+    if n > 0 {
+        let (n, groups) = (counted(n as u64, noun(kind)), counted(groups as u64, "group"));
+        note!("{n} alike or of one group were held out together, in {groups}");
+    }
 }
 
 /// Keeps only the documents that count.

@@ -1,6 +1,5 @@
 //! The expected performance of a model, in words.
 
-use tamis_model::clopper_pearson;
 use tamis_report::counted;
 use tamis_train::information::{HeldOutPerformance, Interval};
 use tamis_train::{Filter, Kind, Scoring, positive_class};
@@ -41,7 +40,10 @@ pub fn expectation(filter: &Filter) -> Option<String> {
     let on = format!("{documents} {on}");
     // groups have no intervals, since documents of a group are similar
     let share = |part, whole| match groups {
-        0 => share_of(part, whole),
+        0 => {
+            let Interval { low, high } = information.interval(part, whole);
+            format!("{} % ({:.2} to {:.2})", percent(part, whole), 100.0 * low, 100.0 * high)
+        }
         _ => format!("{} %", percent(part, whole)),
     };
     let labelled_right = |right: u64, all: u64| {
@@ -75,12 +77,6 @@ pub fn expectation(filter: &Filter) -> Option<String> {
     Some(format!(
         "expected on {on}: {ham_lost} of {ham} {lost}, {spam_missed} of {spam} missed or unsure ({how})"
     ))
-}
-
-/// `0.38 % (0.17 to 0.75)`
-fn share_of(part: u64, whole: u64) -> String {
-    let Interval { low, high } = clopper_pearson(part, whole, 0.95);
-    format!("{} % ({:.2} to {:.2})", percent(part, whole), 100.0 * low, 100.0 * high)
 }
 
 /// `0.38`

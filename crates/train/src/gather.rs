@@ -8,3 +8,4 @@ pub(crate) mod packed;
 pub(crate) mod row_blocks;
 pub(crate) mod rows;
 pub(crate) mod texts;
+pub(crate) mod word_hash;

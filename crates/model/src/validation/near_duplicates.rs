@@ -12,8 +12,9 @@ use crate::validation::reader::BlockReader;
 
 /// Groups whose documents are near-duplicates of one another, and are held out together.
 ///
-/// Two documents are if, by an estimate, four fifths of the terms that either has are in both. Terms that more than a
-/// quarter of all documents have do not count, nor documents with fewer than ten others: short texts are alike by chance.
+/// Two documents are if two fifths of what either says are in both, and if that is more than chance would have in a pair of
+/// as many documents. A word says the more the rarer it is: its idf. Words that more than a quarter of all documents have do
+/// not count.
 #[derive(Clone, Debug, Default)]
 pub struct NearDuplicates {
     /// The lowest group of those together with a group; none of a group that is alone.
@@ -24,39 +25,46 @@ pub struct NearDuplicates {
     long: Vec<bool>,
 }
 
-const SIMILAR: f64 = 0.8;
+const SIMILAR: f32 = 0.4;
 const LEAST_TERMS: usize = 10;
 const COMMON: u64 = 4;
 
-/// Documents are compared that have this many of the lowest hashes of their terms in common, but one.
+/// What documents have in common must be this much less likely than one in their number: e to this power.
+const SURE: f64 = 4.0;
+
+/// Documents are compared that have two of the lowest ranks of their words in common, of so many.
 const LOWEST: usize = 4;
 
 impl NearDuplicates {
-    /// Finds the near-duplicates among documents with these counts.
+    /// Finds the near-duplicates among documents with these counts. `words` has a hash of the word that each term is; 0 of a
+    /// term that does not count. Terms with the same hash are the same word.
     ///
-    /// The lowest hashes of their terms bring together documents that may be; the lowest in each of 64 ranges tell how similar
-    /// they are. Source: Broder, "On the resemblance and containment of documents" (1997); Li, Owen and Zhang, "One
-    /// permutation hashing" (2012).
-    pub fn find(counts: &Statistics, documents: &dyn Documents) -> NearDuplicates {
-        let (source, terms) = (BlockReader::unread(documents), TermHashes::new(counts, documents.n_terms()));
+    /// Rare words with the lowest hashes bring together documents that may be; a sample of the words of both tells how similar
+    /// they are. Source: Broder, "On the resemblance and containment of documents" (1997).
+    pub fn find(counts: &Statistics, documents: &dyn Documents, words: &[u64]) -> NearDuplicates {
+        let (source, words) = (BlockReader::unread(documents), Words::new(counts, words));
         let (mut keys, mut long): (Vec<(u64, u32)>, Vec<bool>) = Default::default();
         source.for_all(|first, block| {
             let rows = || (0..block.len()).into_par_iter();
-            long.par_extend(rows().map(|at| terms.are_many(block.terms(at))));
-            let keys_of = |at: usize| terms.keys(block.terms(at)).map(move |key| (key, (first + at) as u32));
-            keys.par_extend(rows().filter(|at| long[first + at]).flat_map_iter(keys_of));
+            long.par_extend(rows().map(|at| words.are_many(block.terms(at))));
+            let keys_of = |at: usize| words.keys(block.terms(at)).map(move |key| (key, (first + at) as u32));
+            keys.par_extend(rows().flat_map_iter(keys_of));
         });
+        keep_repeated(&mut keys);
         keys.par_sort_unstable();
         let alike: Vec<&[(u64, u32)]> =
             keys.chunk_by(|a, b| a.0 == b.0).filter(|alike| alike.len() > 1).collect();
-        let sketches = terms.sketches(&source, &alike);
+        let sketches = words.sketches(&source, &alike);
         let mut found = NearDuplicates { long, ..NearDuplicates::default() };
         for alike in alike {
             for pair in alike.windows(2) {
                 for other in [alike[0].1, pair[0].1] {
                     let both = [other, pair[1].1];
-                    if similarity(both.map(|document| &sketches[&document])) >= SIMILAR {
-                        found.join(both.map(|document| documents.label(document as usize).group));
+                    let groups = both.map(|document| documents.label(document as usize).group);
+                    if found.group_of(groups[0]) != found.group_of(groups[1])
+                        && words.are_near(both.map(|document| &*sketches[&document]))
+                    {
+                        found.join(groups);
                     }
                 }
             }
@@ -78,7 +86,7 @@ impl NearDuplicates {
         lowest
     }
 
-    /// Whether a document has so many terms that another like it is no chance. They count as for near-duplicates.
+    /// Whether a document has so many words that another like it is no chance. They count as for near-duplicates.
     pub fn is_long(&self, document: usize) -> bool {
         self.long.get(document).copied().unwrap_or(false)
     }
@@ -98,65 +106,67 @@ impl NearDuplicates {
     }
 }
 
-/// How many documents have a term.
-#[derive(Clone, Copy, PartialEq)]
-enum Frequency {
-    Unique,
-    Shared,
-    Common,
+/// A word of a document: its hash and its idf.
+type SketchWord = (u32, f32);
+
+/// At most so many words of a document, those with the lowest hashes, tell how similar it is.
+const MOST_IN_SKETCH: usize = 64;
+
+/// The words that terms are.
+struct Words {
+    /// By term: a random number, the lower the rarer the word is. Infinite if no other document has it, and not a number if it
+    /// does not count.
+    ranks: Vec<f32>,
+    /// By term.
+    words: Vec<SketchWord>,
+    /// The least sum of idf that two documents must have in common.
+    least: f32,
 }
 
-/// The terms that count, and hashes of them.
-struct TermHashes {
-    frequencies: Vec<Frequency>,
-}
-
-/// The lowest hash in each of 64 ranges; [`EMPTY`] of none.
-type Sketch = [u16; 64];
-const EMPTY: u16 = u16::MAX;
-
-impl TermHashes {
-    fn new(counts: &Statistics, n_terms: usize) -> TermHashes {
+impl Words {
+    fn new(counts: &Statistics, hashes: &[u64]) -> Words {
         let all: u64 = counts.totals().iter().map(|totals| totals.documents).sum();
-        let frequency = |id| match counts.document_frequency(id) {
-            df if df * COMMON > all => Frequency::Common,
-            0 | 1 => Frequency::Unique,
-            _ => Frequency::Shared,
+        let mut frequencies: HashMap<u64, u64> = HashMap::new();
+        let known = |(id, hash): (TermId, &u64)| (*hash, counts.document_frequency(id));
+        (0..).zip(hashes).map(known).filter(|(hash, _)| *hash != 0).for_each(|(hash, df)| {
+            *frequencies.entry(hash).or_default() += df;
+        });
+        let word = |hash: &u64| match frequencies.get(hash) {
+            Some(df) if df * COMMON <= all && *df > 0 => {
+                let (own, idf) = (scramble(*hash), (all as f64 / *df as f64).ln());
+                let rank = -((own >> 11) as f64 / (1u64 << 53) as f64).ln() / idf;
+                (if *df > 1 { rank as f32 } else { f32::INFINITY }, (own as u32, idf as f32))
+            }
+            _ => (f32::NAN, (0, 0.0)),
         };
-        TermHashes { frequencies: (0..n_terms as TermId).into_par_iter().map(frequency).collect() }
-    }
-
-    /// The hashes of the terms that count.
-    fn of<'a>(&'a self, row: BlockRow<'a>) -> impl Iterator<Item = (u64, Frequency)> + 'a {
-        let hash = |id: &TermId| (scramble(u64::from(*id) + 1), self.frequencies[*id as usize]);
-        row.ids.iter().map(hash).filter(|(_, frequency)| *frequency != Frequency::Common)
+        let (ranks, words) = hashes.par_iter().map(word).unzip();
+        Words { ranks, words, least: ((all.max(1) as f64).ln() + SURE) as f32 }
     }
 
     /// Whether at least [`LEAST_TERMS`] terms count.
     fn are_many(&self, row: BlockRow<'_>) -> bool {
-        self.of(row).nth(LEAST_TERMS - 1).is_some()
+        row.ids.iter().filter(|id| !self.ranks[**id as usize].is_nan()).nth(LEAST_TERMS - 1).is_some()
     }
 
-    /// Hashes of the lowest hashes but one.
+    /// A hash of each two of the lowest ranks.
     fn keys(&self, row: BlockRow<'_>) -> impl Iterator<Item = u64> + use<> {
-        let mut lowest = [u64::MAX; LOWEST];
-        for (hash, frequency) in self.of(row) {
-            if frequency == Frequency::Shared && hash < lowest[LOWEST - 1] {
-                let at = lowest.partition_point(|lower| *lower < hash);
+        let mut lowest = [f32::INFINITY; LOWEST];
+        for id in row.ids {
+            let rank = self.ranks[*id as usize];
+            if rank < lowest[LOWEST - 1] && !lowest.contains(&rank) {
+                let at = lowest.partition_point(|lower| *lower < rank);
                 lowest[at..].rotate_right(1);
-                lowest[at] = hash;
+                lowest[at] = rank;
             }
         }
-        let are_enough = lowest[LOWEST - 1] < u64::MAX;
-        let without = move |left_out: usize| {
-            let others = lowest.iter().enumerate().filter(|(at, _)| *at != left_out);
-            others.fold(0, |key: u64, (_, hash)| scramble(key.rotate_left(17) ^ hash))
-        };
-        (0..LOWEST).take(if are_enough { LOWEST } else { 0 }).map(without)
+        let pairs = (0..LOWEST).flat_map(|one| (one + 1..LOWEST).map(move |other| [one, other]));
+        let pairs = pairs.map(move |pair| pair.map(|at| lowest[at]));
+        let known = pairs.filter(|[_, higher]| higher.is_finite());
+        known.map(|[lower, higher]| scramble(u64::from(lower.to_bits()) << 32 | u64::from(higher.to_bits())))
     }
 
     /// The sketches of documents that may be near-duplicates.
-    fn sketches(&self, source: &BlockReader<'_>, alike: &[&[(u64, u32)]]) -> HashMap<u32, Sketch> {
+    fn sketches(&self, source: &BlockReader<'_>, alike: &[&[(u64, u32)]]) -> HashMap<u32, Box<[SketchWord]>> {
         let mut wanted: Vec<u32> = alike.iter().copied().flatten().map(|(_, document)| *document).collect();
         wanted.par_sort_unstable();
         wanted.dedup();
@@ -170,21 +180,46 @@ impl TermHashes {
         sketches
     }
 
-    fn sketch(&self, row: BlockRow<'_>) -> Sketch {
-        let mut sketch = [EMPTY; 64];
-        for (hash, _) in self.of(row) {
-            let lowest = &mut sketch[(hash >> 58) as usize];
-            *lowest = (*lowest).min((hash >> 42) as u16);
-        }
-        sketch
+    /// The words with the lowest hashes, in their order.
+    fn sketch(&self, row: BlockRow<'_>) -> Box<[SketchWord]> {
+        let words = row.ids.iter().map(|id| self.words[*id as usize]);
+        let mut words: Vec<SketchWord> = words.filter(|(_, idf)| *idf > 0.0).collect();
+        words.sort_unstable_by_key(|(hash, _)| *hash);
+        words.dedup_by_key(|(hash, _)| *hash);
+        words.truncate(MOST_IN_SKETCH);
+        words.into()
+    }
+
+    fn are_near(&self, [one, two]: [&[SketchWord]; 2]) -> bool {
+        // beyond the highest hash of a sketch that is full, nothing is known
+        let highest = |sketch: &[SketchWord]| match sketch.get(MOST_IN_SKETCH - 1) {
+            Some((hash, _)) => *hash,
+            None => u32::MAX,
+        };
+        let known = highest(one).min(highest(two));
+        let sum = |of: &mut dyn Iterator<Item = &SketchWord>| of.map(|(_, idf)| idf).sum::<f32>();
+        let is_known = |(hash, _): &&SketchWord| *hash <= known;
+        let in_two = |(hash, _): &&SketchWord| two.binary_search_by_key(hash, |(hash, _)| *hash).is_ok();
+        let both = sum(&mut one.iter().filter(is_known).filter(in_two));
+        let either = sum(&mut one.iter().chain(two).filter(is_known)) - both;
+        both >= self.least && both >= SIMILAR * either
     }
 }
 
-/// An estimate of the share of the terms of either document that are in both.
-fn similarity([one, two]: [&Sketch; 2]) -> f64 {
-    let of_either = std::iter::zip(one, two).filter(|(a, b)| **a != EMPTY || **b != EMPTY);
-    let (equal, all) = of_either.fold((0, 0), |(equal, all), (a, b)| (equal + u32::from(a == b), all + 1));
-    f64::from(equal) / f64::from(all.max(1))
+/// Drops most of the keys that only one document has, so that few are left to sort.
+fn keep_repeated(keys: &mut Vec<(u64, u32)>) {
+    let n_bits = (16 * keys.len()).next_power_of_two().max(64) as u64;
+    let place = |key: u64| ((key % n_bits / 64) as usize, 1u64 << (key % 64));
+    let [mut once, mut twice] = [0, 1].map(|_| vec![0u64; (n_bits / 64) as usize]);
+    for (key, _) in &*keys {
+        let (word, bit) = place(*key);
+        twice[word] |= once[word] & bit;
+        once[word] |= bit;
+    }
+    keys.retain(|(key, _)| {
+        let (word, bit) = place(*key);
+        twice[word] & bit != 0
+    });
 }
 
 #[cfg(test)]
@@ -228,7 +263,8 @@ mod tests {
         let documents: Vec<_> = (0..vectors.len()).map(example).collect();
         let mut counts = Statistics::new(2);
         documents.iter().for_each(|of| counts.observe(of.class, of.row).unwrap());
-        let near = NearDuplicates::find(&counts, &documents);
+        let words: Vec<u64> = (1..7_000).collect();
+        let near = NearDuplicates::find(&counts, &documents, &words);
         for i in 0..vectors.len() as u64 {
             let expected = if i < 400 && i % 10 == 8 { 999 - i } else { 1_000 - i };
             assert_eq!(near.group_of(1_000 - i), expected, "{i}");

@@ -1,6 +1,5 @@
 //! The page of a model: what it has learned, and the strongest terms of its labels.
 
-use tamis_model::clopper_pearson;
 use tamis_train::information::{ClassTotals, HeldOutPerformance, Interval};
 use tamis_train::{ClassId, Filter, Result, TermContribution, positive_class};
 
@@ -99,7 +98,7 @@ fn expectation(filter: &Filter, expected: HeldOutPerformance) -> String {
         | HeldOutPerformance::Labels { groups, .. } => groups,
     };
     let part = |part: u64, whole: u64| {
-        let Interval { low, high } = clopper_pearson(part, whole, 0.95);
+        let Interval { low, high } = filter.information().interval(part, whole);
         match groups {
             0 => format!("{} ({} to {})", percent(share(part, whole)), percent(low), percent(high)),
             // documents of a group are alike, so these intervals would be too narrow

@@ -136,6 +136,9 @@ pub struct ModelSelection {
     /// The number of documents that were held out together with others that are variations of the same text, see
     /// [`NearDuplicates`](tamis_model::NearDuplicates).
     pub near_duplicates: u64,
+    /// The number of groups of documents that are copies or near-duplicates, as a share of all documents: intervals count
+    /// groups.
+    pub independent: f64,
     /// The refinements that were tried, in order.
     pub refinements: Vec<TriedRefinement>,
     /// How unlabelled documents were used, if there were any.
@@ -199,6 +202,7 @@ impl ModelSelection {
             taus: Vec::new(),
             parts: None,
             near_duplicates: 0,
+            independent: 1.0,
             refinements: Vec::new(),
             unlabelled: None,
             labels: Vec::new(),

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde::Serialize;
 use serde_json::Value;
-use tamis_model::{ClassTotals, Classes};
+use tamis_model::{ClassTotals, Classes, Interval, clopper_pearson};
 
 use crate::config::decision::{Decision, HeldOutPerformance};
 use crate::config::labels::are_sets;
@@ -46,6 +46,15 @@ pub struct Information<'a> {
     pub changes: Changes,
     /// The file.
     pub file: FileSize,
+}
+
+impl Information<'_> {
+    /// The 95 % interval of a share of held-out documents, of which copies and near-duplicates count once.
+    pub fn interval(&self, part: u64, whole: u64) -> Interval {
+        let independent = self.chosen.map_or(1.0, |chosen| chosen.independent);
+        let [part, whole] = [part, whole].map(|n| (n as f64 * independent).round() as u64);
+        clopper_pearson(part, whole, 0.95)
+    }
 }
 
 /// How much a model holds.

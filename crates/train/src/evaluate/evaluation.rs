@@ -1,7 +1,7 @@
 //! Measures how good verdicts, rankings and probabilities are.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use tamis_model::metrics::{
@@ -186,7 +186,9 @@ impl Evaluation {
         let of_scored = |o: &HeldOutScore| (o.score.log_odds, o.score.scored_class == o.class);
         let confident: Vec<_> = outcomes.iter().map(of_scored).collect();
         let (of_scores, log_odds) = match (spam, &of_two) {
-            (Some(spam), Some(scores)) => (of_detection(spam, scores, &confusion, seed), scores),
+            (Some(spam), Some(scores)) => {
+                (of_detection(spam, scores, &alike(outcomes), &confusion, seed), scores)
+            }
             _ => (of_labels(outcomes, &confident, of_two.as_deref()), &confident),
         };
         Evaluation {
@@ -316,17 +318,32 @@ fn of_verdicts(confusion: &ConfusionMatrix) -> Vec<Figure> {
     vec![figure(ACCURACY, Some(confusion.accuracy())), figure(MACRO_F1, Some(confusion.macro_f1()))]
 }
 
+/// The documents of each group, which are drawn together.
+fn alike(outcomes: &[HeldOutScore]) -> Vec<Vec<usize>> {
+    let (mut alike, mut places) = (Vec::new(), HashMap::new());
+    for (at, outcome) in outcomes.iter().enumerate() {
+        let new = alike.len();
+        let place = outcome.group.map_or(new, |group| *places.entry(group).or_insert(new));
+        alike.resize(new.max(place + 1), Vec::new());
+        alike[place].push(at);
+    }
+    alike
+}
+
 /// Measures how well the class `positive` of two was found.
 fn of_detection(
     positive: ClassId,
     scores: &[(f64, bool)],
+    alike: &[Vec<usize>],
     confusion: &ConfusionMatrix,
     seed: u64,
 ) -> Vec<Figure> {
     // with a bootstrap interval
     let resampled = |measure, statistic: fn(&[(f64, bool)]) -> Option<f64>| {
-        let of_sample = |sample: &[usize]| statistic(&sample.iter().map(|i| scores[*i]).collect::<Vec<_>>());
-        let interval = bootstrap_interval(scores.len(), seed, ROUNDS, of_sample);
+        let of_sample = |sample: &[usize]| {
+            statistic(&sample.iter().flat_map(|i| &alike[*i]).map(|i| scores[*i]).collect::<Vec<_>>())
+        };
+        let interval = bootstrap_interval(alike.len(), seed, ROUNDS, of_sample);
         Figure { interval, ..figure(measure, statistic(scores)) }
     };
     let false_positives = confusion.get(1 - positive, positive);

@@ -187,5 +187,5 @@ pub fn cross_validate_labels(
         Ok(HeldOutLabels::new(known, set, given, scratch.probabilities()).renumber(known, &labels))
     };
     let scores = score_folds(options, labelled, &[], Folds { n: folds, seed }, held_out)?;
-    Ok((labels, scores))
+    Ok((labels, scores.into_iter().map(|(score, _)| score).collect()))
 }

@@ -3,8 +3,6 @@
 
 use rayon::prelude::*;
 use tamis_filter::extract::document::Document;
-use tamis_filter::extract::extraction::Extraction;
-use tamis_filter::extract::extractor::Extractor;
 use tamis_filter::score::filter::Filter;
 use tamis_filter::score::verdict::{Score, may_judge};
 use tamis_filter::scorers::scratch::Scratch;
@@ -15,9 +13,10 @@ use tamis_store::config::training::{Labels, TrainOptions};
 use tamis_store::error::{Error, Reason, Result};
 use tamis_store::file::documents::group_number;
 use tamis_store::kind::Kind;
-use tamis_tokenizer::{CountRow, Vocabulary};
+use tamis_tokenizer::CountRow;
 use tempfile::TempDir;
 
+use crate::train::finish::TrainingSet;
 use crate::train::trainer::Trainer;
 use crate::update::learner::{LearnOptions, Learner};
 
@@ -31,13 +30,15 @@ pub struct HeldOutScore {
     pub score: Score,
     /// The probability of the true class.
     pub probability: f64,
+    /// The group that it was held out with, if it was; what a group says counts once.
+    pub group: Option<u64>,
 }
 
 impl HeldOutScore {
     /// Creates the held-out score of a document of `class`; `probability` is the probability that the score gave to
     /// `class`.
     pub fn new(class: ClassId, score: Score, probability: f64) -> Self {
-        HeldOutScore { class, score, probability }
+        HeldOutScore { class, score, probability, group: None }
     }
 
     /// Creates the held-out score of a document with this label by a model of the labels `known`. Classes are numbered
@@ -76,8 +77,8 @@ fn check_fold(classes: &Classes, is_left: impl Fn(ClassId) -> bool) -> Result<()
 /// on the unlabelled documents. Returns the labels, and a score for each labelled document, in the order of `labelled`.
 ///
 /// Each document is given with its label and, optionally, the name of its group. Documents of a group stay together,
-/// see [`Trainer::add_in_group`]. A document without a group stays with those of the same body; a table row without one
-/// stands alone, since equal rows are separate data.
+/// see [`Trainer::add_in_group`]. A document without a group stays with those of the same body and, unless any group is named,
+/// with its near-duplicates; a table row without one stands alone, since equal rows are separate data.
 ///
 /// `seed` determines how documents are dealt into folds. Where equal documents count once ([`TrainOptions::repeat`]),
 /// they are learned once, but each is scored.
@@ -123,7 +124,8 @@ pub fn cross_validate(
         Ok(held_out)
     };
     let scores = score_folds(options, labelled, unlabelled, Folds { n: folds, seed }, held_out)?;
-    Ok((classes, scores))
+    let with_group = |(score, group)| HeldOutScore { group: Some(group), ..score };
+    Ok((classes, scores.into_iter().map(with_group).collect()))
 }
 
 /// How documents are dealt into folds.
@@ -141,7 +143,7 @@ pub(crate) fn score_folds<T: Send>(
     unlabelled: &[Document<'_>],
     folds: Folds,
     held_out: impl Fn(&Filter, &mut Scratch, usize) -> Result<T> + Sync,
-) -> Result<Vec<T>> {
+) -> Result<Vec<(T, u64)>> {
     let classes = Classes::new(labelled.iter().map(|(label, ..)| *label))?;
     if classes.len() < 2 {
         return Err(Reason::TooFewLabels { expected: 2, got: classes.len() }.into());
@@ -155,7 +157,7 @@ pub(crate) fn score_folds<T: Send>(
         fraction: 0,
         vector: &[],
     };
-    let documents: Vec<_> = labelled.iter().zip(groups).map(with_group).collect();
+    let documents: Vec<_> = labelled.iter().zip(groups.iter().copied()).map(with_group).collect();
     let dealt = assign_folds(&documents, folds.n);
     let of_fold = |fold: &Vec<usize>| -> Result<Vec<T>> {
         let mut trainer = Trainer::new(options.clone())?;
@@ -172,24 +174,30 @@ pub(crate) fn score_folds<T: Send>(
     let scored: Vec<_> = dealt.par_iter().map(of_fold).collect::<Result<_>>()?;
     let mut all: Vec<_> = dealt.into_iter().flatten().zip(scored.into_iter().flatten()).collect();
     all.sort_unstable_by_key(|(document, _)| *document);
-    Ok(all.into_iter().map(|(_, held_out)| held_out).collect())
+    Ok(all.into_iter().map(|(at, held_out)| (held_out, groups[at])).collect())
 }
 
-/// The group of each document: a hash of the group's name or, without a name, of the body; for a table row without a
-/// name, its number.
+/// The group of each document: a hash of the group's name or, without a name, of the body, near-duplicates together; for a
+/// table row without a name, its number.
 fn numbered(options: &TrainOptions, labelled: &[(&str, Option<&str>, Document<'_>)]) -> Result<Vec<u64>> {
-    let named = labelled.iter().map(|(_, name, _)| *name);
     if options.recipe.kind == Kind::Table {
+        let named = labelled.iter().map(|(_, name, _)| *name);
         let group = |(name, row): (Option<&str>, u64)| name.map_or(row, |name| group_number(Some(name), row));
         return Ok(named.zip(0..).map(group).collect());
     }
-    let extractor = Extractor::new(options.recipe.clone())?;
-    let (mut counted, mut vocabulary) = (Extraction::identifying(), Vocabulary::new());
-    let group = |(name, (.., document)): (Option<&str>, &(&str, _, Document<'_>))| {
-        extractor.count(*document, &mut counted, &mut vocabulary)?;
-        Ok(group_number(name, counted.body_hash()))
-    };
-    named.zip(labelled).map(group).collect()
+    // alike by their words, before it is open which terms there are
+    let of_words = TrainOptions { refinements: Vec::new(), keep: Some(Keep::Vectors), ..options.clone() };
+    let (mut trainer, mut groups) = (Trainer::new(of_words)?, Vec::with_capacity(labelled.len()));
+    for (label, name, document) in labelled {
+        trainer.add_in_group(label, *name, *document)?;
+        groups.push(group_number(*name, trainer.current.counted.body_hash()));
+    }
+    let TrainingSet { texts, merged, mut documents, .. } = trainer.take_in_order()?;
+    if !documents.has_named_groups() {
+        let text = |id| Ok(merged.term(&texts, id).1);
+        documents.hold_near_duplicates_together(options.recipe.kind, &merged.statistics, text)?;
+    }
+    Ok(groups.into_iter().map(|group| documents.near_duplicates.group_of(group)).collect())
 }
 
 /// Prequential evaluation: scores each document, then learns it, like the ideal user of TREC's spam track, who corrects

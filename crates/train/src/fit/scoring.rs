@@ -9,7 +9,7 @@ use tamis_store::config::decision::{Decision, DecisionOptions};
 use tamis_store::config::labels::{are_sets, columns_of, positive_class, spam_class};
 use tamis_store::config::scoring::{ModelSelection, Scoring};
 use tamis_store::error::{Error, Result};
-use tamis_store::file::documents::{as_kept, is_named};
+use tamis_store::file::documents::as_kept;
 use tamis_store::file::fitted::FittedScoring;
 
 use crate::fit::calibration::{
@@ -56,9 +56,6 @@ pub(crate) fn fit(
         }
         Scoring::Weighted(options) => {
             let thresholds = Thresholds { asked, default, totals: statistics.totals() };
-            if !documents.documents.iter().any(|document| is_named(document.group)) {
-                documents.hold_near_duplicates_together(statistics);
-            }
             let table = table.map(|table| table.beside_text(classes, statistics, documents)).transpose()?;
             let beside = Beside { columns: table.as_ref().map(|(_, held_out)| held_out), vectors };
             let smoothing = solution::smoothing(&options, statistics, documents, classes)?;
@@ -79,6 +76,7 @@ pub(crate) fn fit(
     };
     if let FittedScoring::Weighted { chosen, .. } = &mut fitted.scoring {
         chosen.near_duplicates = documents.near_duplicates.documents();
+        chosen.independent = documents.independent();
         chosen.unlabelled = taught.map(|taught| taught.record);
     }
     documents.check().map(|()| fitted)
@@ -142,6 +140,7 @@ pub(crate) fn conclude(
         taus: fitted.taus,
         parts: fitted.parts,
         near_duplicates: 0,
+        independent: 1.0,
         refinements: Vec::new(),
         unlabelled: None,
         labels,

@@ -1,5 +1,6 @@
 //! Learned documents with their terms, in canonical order.
 
+use std::collections::HashSet;
 use std::io;
 use std::sync::{Mutex, OnceLock};
 
@@ -10,13 +11,14 @@ use tamis_model::{
 use tamis_store::config::recipe::{Recipe, VectorSpace};
 use tamis_store::disk::spool::spill;
 use tamis_store::error::Result;
-use tamis_store::file::documents::groups_are_copies;
+use tamis_store::file::documents::{groups_are_copies, is_named};
 use tamis_store::kind::Kind;
 use tamis_tokenizer::{CountVector, TermId};
 
 use crate::gather::document::{TrainingDocument, UNLABELLED};
 use crate::gather::row_blocks::{Encoded, RowBlock, RowBlocks, in_block, in_order, renumbered};
 use crate::gather::rows::{RowId, TermRows};
+use crate::gather::word_hash::word_hash;
 
 /// The distinct documents, ordered by digest, then class.
 ///
@@ -134,9 +136,30 @@ impl Collection {
         sums.map(Some)
     }
 
-    /// From now on, near-duplicates among the documents, which have these counts, are held out together.
-    pub(crate) fn hold_near_duplicates_together(&mut self, counts: &Statistics) {
-        self.near_duplicates = NearDuplicates::find(counts, self);
+    /// Whether any group was named.
+    pub(crate) fn has_named_groups(&self) -> bool {
+        self.documents.iter().any(|document| is_named(document.group))
+    }
+
+    /// From now on, near-duplicates among the documents, which have these counts, are held out together. `text` returns the
+    /// text of a term.
+    pub(crate) fn hold_near_duplicates_together<'t>(
+        &mut self,
+        kind: Kind,
+        counts: &Statistics,
+        text: impl Fn(TermId) -> Result<&'t str> + Sync,
+    ) -> Result<()> {
+        let hash = |id: TermId| Ok(word_hash(kind, text(id)?));
+        let words = (0..self.n_terms as TermId).into_par_iter().map(hash).collect::<Result<Vec<_>>>()?;
+        self.near_duplicates = NearDuplicates::find(counts, self, &words);
+        Ok(())
+    }
+
+    /// The number of groups that are held out together, as a share of the documents.
+    pub(crate) fn independent(&self) -> f64 {
+        let groups: HashSet<u64> = (0..self.len()).map(|document| self.held_out_with(document)).collect();
+        let all: u64 = self.documents.iter().map(|document| u64::from(document.multiplicity)).sum();
+        groups.len() as f64 / all.max(1) as f64
     }
 
     /// Checks that everything requested could be read.

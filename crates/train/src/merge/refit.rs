@@ -42,6 +42,10 @@ pub(crate) fn refit(store: &Store) -> Result<Model> {
     let stores = [store];
     let terms = Stores::new(&stores, classes)?;
     let (statistics, mut documents) = counted(&terms)?;
+    if fittable(scoring).weighted().is_some() && !documents.has_named_groups() {
+        let text = |id| Ok(terms.term(id)?.1);
+        documents.hold_near_duplicates_together(store.header.recipe.kind, &statistics, text)?;
+    }
     let asked = store.header.asked.unwrap_or_default();
     let default = calibration::default_of(&asked, decision, classes);
     let (of, vectors, documents) = (&statistics, store.vectors.as_ref(), &mut documents);

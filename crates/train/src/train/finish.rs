@@ -92,6 +92,10 @@ impl Trainer {
             }
             _ => None,
         };
+        if scoring.weighted().is_some() && !documents.has_named_groups() {
+            let text = |id| Ok(merged.term(&texts, id).1);
+            documents.hold_near_duplicates_together(options.recipe.kind, statistics, text)?;
+        }
         let (asked, default) = (&options.decision, options.decision.default_for(&classes)?);
         let learned = FitInput {
             classes: &classes,

@@ -6,9 +6,7 @@ use std::ops::RangeInclusive;
 
 use hashbrown::{HashMap, HashSet};
 use rayon::prelude::*;
-use tamis_model::{
-    Beside, Classes, Counts, FitProblem, NearDuplicates, SmoothingChoice, Statistics, WeightedLoss,
-};
+use tamis_model::{Beside, Classes, Counts, FitProblem, SmoothingChoice, Statistics, WeightedLoss};
 use tamis_store::config::column::ColumnKind;
 use tamis_store::config::decision::DecisionOptions;
 use tamis_store::config::labels::columns_of;
@@ -18,7 +16,6 @@ use tamis_store::config::scoring::Scoring;
 use tamis_store::config::training::TrainOptions;
 use tamis_store::error::Result;
 use tamis_store::file::fitted::columns_of_terms;
-use tamis_store::kind::Kind;
 use tamis_tokenizer::{TermId, is_four};
 
 use crate::fit::solution;
@@ -265,22 +262,21 @@ impl Sample {
             let columns = columns_of_terms(recipe, &merged.statistics, |id| Ok(merged.term(&texts, id).1))?;
             ids.retain(|id| recipe.columns[columns[*id as usize]].kind == ColumnKind::Text);
         }
+        let (counts, mut documents) = (merged.statistics.permuted(&ids), documents.only(&ids)?);
+        let text = |id: TermId| Ok(merged.term(&texts, ids[id as usize]).1);
+        // before it is open which terms there are
+        documents.hold_near_duplicates_together(recipe.kind, &counts, text)?;
         let family = |id: &TermId| {
             let (fingerprint, text) = merged.term(&texts, *id);
             let is_word = base.iter().any(|part| part.vocabulary.id_of_fingerprint(fingerprint).is_some());
             // a pair may look like a word in a field
             (!is_word).then(|| Refinement::of_term(text).unwrap_or(Refinement::Pairs))
         };
-        let families = ids.par_iter().map(family).collect();
-        let (counts, documents) = (merged.statistics.permuted(&ids), documents.only(&ids)?);
+        let families: Vec<_> = ids.par_iter().map(family).collect();
+        let words = (0..).zip(&families).filter(|(_, family)| family.is_none());
+        let n_words = words.flat_map(|(id, _)| counts.cells(id)).map(|cell| u64::from(cell.tf)).sum();
         let (options, classes) = (trainer.options, trainer.classes);
-        let mut sample =
-            Sample { options, classes, counts, documents, families, n_words: 0, smoothing: None };
-        // variations of a text are alike by their words
-        let (counts, documents) = sample.with_terms_of(&Recipe::new(Kind::Text))?;
-        sample.n_words = counts.totals().iter().map(|totals| totals.tf).sum();
-        sample.documents.near_duplicates = NearDuplicates::find(&counts, &documents);
-        Ok(sample)
+        Ok(Sample { options, classes, counts, documents, families, n_words, smoothing: None })
     }
 
     /// The counts and the documents with the terms that a recipe has.
