@@ -144,6 +144,10 @@ fn hold_out<'a>(filter: &'a Filter, path: &Path) -> Result<DriftReference<'a>> {
 fn print(out: &mut impl Write, drift: &Drift, classes: &Classes) -> Result<()> {
     let Drift { learned, new, log_odds, unknown, labels, .. } = drift;
     writeln!(out, "{}", verdict(drift))?;
+    if drift.learned_again > 0 {
+        let n = grouped(drift.learned_again);
+        writeln!(out, "The model has learned {n} of the new documents, which hide drift.")?;
+    }
     if drift.is_found().is_none() {
         return Ok(());
     }

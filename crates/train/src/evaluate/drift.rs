@@ -34,6 +34,8 @@ pub struct Drift {
     pub learned: DriftSample,
     /// The new documents.
     pub new: DriftSample,
+    /// How many of the new documents the model has learned: these hide drift.
+    pub learned_again: u64,
     /// Whether the log-odds of the likeliest label are lower than held out.
     pub log_odds: Smirnov,
     /// Whether documents have a larger share of unknown words.
@@ -117,6 +119,7 @@ impl Drift {
             labels_psi: population_stability(&of_learned.labels, &of_new.labels),
             learned: of_learned,
             new: of_new,
+            learned_again: 0,
             bounds,
             risen: Vec::new(),
             fallen: Vec::new(),
@@ -169,6 +172,7 @@ impl Drift {
             "level": self.level,
             "learned": sample(&self.learned),
             "new": sample(&self.new),
+            "learned_again": self.learned_again,
             "log_odds_bounds": self.bounds,
             "tests": {
                 "log_odds": {"d": self.log_odds.d, "p": self.log_odds.p},

@@ -52,6 +52,8 @@ pub struct DriftReference<'a> {
     filter: &'a Filter,
     held_out: Vec<DriftScore>,
     terms: Vec<LearnedTerm>,
+    /// The digests of learned documents.
+    learned: HashSet<[u8; 16]>,
     /// The digests of new mails.
     seen: Mutex<HashSet<[u8; 16]>>,
 }
@@ -72,6 +74,8 @@ pub struct NewDocuments<'a> {
     /// The words, by their ids in the vocabulary.
     words: HashMap<TermId, NewWord>,
     scored: Vec<DriftScore>,
+    /// How many of them the model has learned.
+    n_learned: u64,
 }
 
 /// A word of new documents.
@@ -121,7 +125,8 @@ impl<'a> DriftReference<'a> {
             held_out.extend(std::iter::repeat_n(scored, copies as usize));
             Ok(())
         })?;
-        Ok(DriftReference { filter, held_out, terms, seen: Mutex::default() })
+        let learned = filter.known_digests()?;
+        Ok(DriftReference { filter, held_out, terms, learned, seen: Mutex::default() })
     }
 
     /// Compares new documents, those of all threads together, with the learned ones. `level` is the probability of
@@ -134,8 +139,10 @@ impl<'a> DriftReference<'a> {
             return Err(Error::option("level", format!("expected a number between 0 and 1, got {level}")));
         }
         let (mut scored, mut known, mut unknown) = (Vec::<DriftScore>::new(), HashMap::new(), HashMap::new());
-        for NewDocuments { scored: of_thread, words, vocabulary, .. } in new {
+        let mut n_learned_again = 0;
+        for NewDocuments { scored: of_thread, words, vocabulary, n_learned, .. } in new {
             scored.extend(of_thread);
+            n_learned_again += n_learned;
             for (id, NewWord { known: in_model, documents }) in words {
                 *match in_model {
                     Some(id) => known.entry(id).or_insert(0),
@@ -159,6 +166,7 @@ impl<'a> DriftReference<'a> {
             unknown.iter().filter_map(|(term, new)| MovedTerm::compare(term, [*new, n_new], [0, n_learned])),
         );
         drift.set_terms(terms);
+        drift.learned_again = n_learned_again;
         Ok(drift)
     }
 
@@ -184,6 +192,7 @@ impl<'a> NewDocuments<'a> {
             vocabulary: Vocabulary::new(),
             words: HashMap::new(),
             scored: Vec::new(),
+            n_learned: 0,
         }
     }
 
@@ -192,15 +201,17 @@ impl<'a> NewDocuments<'a> {
     /// # Errors
     /// As [`Filter::score`].
     pub fn add(&mut self, document: Document<'_>) -> Result<()> {
-        let NewDocuments { reference, scratch, counted, vocabulary, words, scored } = self;
+        let NewDocuments { reference, scratch, counted, vocabulary, words, scored, n_learned } = self;
         let filter = reference.filter;
         let score = filter.score(document, scratch)?;
         filter.extractor().count(document, counted, vocabulary)?;
         let (terms, recipe) = (counted.words(vocabulary.document()), filter.extractor().recipe());
         let is_mail = recipe.kind == Kind::Mail && !terms.is_empty();
-        if is_mail && !reference.is_first(digest(recipe.version, terms, counted.reals())) {
+        let digest = digest(recipe.version, terms, counted.reals());
+        if is_mail && !reference.is_first(digest) {
             return Ok(());
         }
+        *n_learned += u64::from(reference.learned.contains(&digest));
         let (mut n_words, mut n_unknown) = (0, 0);
         for term in terms {
             let text = vocabulary.term(term.id).unwrap_or_default();
@@ -331,7 +342,9 @@ mod tests {
             new.add(Document::Text("green pears")).unwrap();
         }
         assert_eq!(shares(&new.scored), [0.5; 5]);
+        new.add(Document::Text("plum, Green")).unwrap();
         let drift = reference.compare([new], 0.01).unwrap();
+        assert_eq!(drift.learned_again, 1);
         let risen: Vec<_> = drift.risen.iter().map(|term| term.term.as_str()).collect();
         assert_eq!((risen, drift.is_found()), (vec!["pears", "green"], None));
         assert!(reference.compare([], 1.0).is_err());

@@ -4,6 +4,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
+use serde_json::json;
 use tamis_model::metrics::{
     ConfusionMatrix, RocPoint, bootstrap_interval, brier, caught_at_fpr, expected_calibration_error,
     lam_percent, log_loss, one_minus_roc_auc_percent, roc_auc, roc_curve,
@@ -255,8 +256,8 @@ impl Serialize for Evaluation {
         if let Some(LearnedDocuments { documents, new, figures }) = &self.learned {
             map.serialize_entry("learned", documents)?;
             if !figures.is_empty() {
-                let figures = figures.iter().map(|figure| (figure.measure.key, figure.value));
-                let others: BTreeMap<_, _> = figures.chain([("documents", Some(*new as f64))]).collect();
+                let figures = figures.iter().map(|figure| (figure.measure.key, json!(figure.value)));
+                let others: BTreeMap<_, _> = figures.chain([("documents", json!(new))]).collect();
                 map.serialize_entry("others", &others)?;
             }
         }
