@@ -107,10 +107,7 @@ pub const UNSURE: &str = "unsure";
 /// # Errors
 /// If the label looks the same as `unsure`.
 pub fn check_label(label: &str) -> Result<()> {
-    match folded(label) == UNSURE {
-        true => Err(Reason::ReservedLabel { got: label.to_owned() }.into()),
-        false => Ok(()),
-    }
+    Reason::ReservedLabel { got: label.to_owned() }.unless(folded(label) != UNSURE)
 }
 
 /// Checks the labels of a new model.
