@@ -50,10 +50,7 @@ pub fn join_labels<'a>(labels: impl IntoIterator<Item = &'a str>) -> String {
     let mut labels: Vec<_> = labels.into_iter().filter(|label| !label.is_empty()).collect();
     labels.sort_unstable();
     labels.dedup();
-    match labels.is_empty() {
-        true => NO_LABELS.to_owned(),
-        false => labels.join(NO_LABELS),
-    }
+    if labels.is_empty() { NO_LABELS.to_owned() } else { labels.join(NO_LABELS) }
 }
 
 /// The labels of a set, in alphabetical order, from the name that [`join_labels`] gave it.

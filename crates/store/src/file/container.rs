@@ -115,7 +115,7 @@ impl<'a> Preface<'a> {
         let Some((preface, rest)) = file.split_first_chunk::<PREFACE>() else {
             return Err(cut_short(PREFACE));
         };
-        let [got, length, _, checksum] = [8, 12, 16, 20].map(|at| number(preface, at));
+        let [got, length, _, checksum] = [8, 12, 16, 20].map(|at| number(&preface[at..at + 4]));
         Reason::Version { expected: version, got }.unless(got == version)?;
         let start = PREFACE + length as usize;
         let header = rest.get(..length as usize).ok_or_else(|| cut_short(start))?;
@@ -130,8 +130,9 @@ fn header_checksum(numbers: &[u8], encoded: &[u8]) -> u32 {
     checksum(crc32fast::hash(numbers), encoded)
 }
 
-fn number(preface: &[u8; PREFACE], at: usize) -> u32 {
-    preface[at..at + 4].iter().rev().fold(0, |n, byte| n << 8 | u32::from(*byte))
+/// The number that bytes are, the lowest first.
+pub(crate) fn number(bytes: &[u8]) -> u32 {
+    bytes.iter().rev().fold(0, |n, byte| n << 8 | u32::from(*byte))
 }
 
 /// Lays out sections of these names and lengths from `start` on, each followed by its checksums. Also returns the end

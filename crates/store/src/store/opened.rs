@@ -13,7 +13,7 @@ use crate::file::slots::SegmentSlots;
 use crate::file::terms::{GROUP, Runs, limited};
 use crate::store::overlay::Overlay;
 use crate::store::sections::FileSections;
-use crate::store::segment::{Segment, SegmentHeader};
+use crate::store::segment::Segment;
 
 /// A model file in use.
 pub struct Store {
@@ -164,11 +164,6 @@ impl Store {
     pub fn contents(&self) -> Vec<&[u8]> {
         let segments = self.segments.iter().map(|segment| &self.bytes[segment.range.clone()]);
         [self.base()].into_iter().chain(segments).chain([&self.log.records[..]]).collect()
-    }
-
-    /// Header and sections of the newest segment, if it can be read.
-    pub fn newest_segment(&self) -> Option<(SegmentHeader, [Vec<u8>; 6])> {
-        self.segments.last()?.contents(&self.bytes)
     }
 
     /// The file as it was mapped or read.

@@ -156,12 +156,3 @@ fn header<'a>(file: &'a [u8], range: &Range<usize>, seed: u32) -> Result<(u32, &
     Reason::Checksum { part: "header of a segment", offset: 0, expected, got }.unless(got == expected)?;
     Ok((got, encoded))
 }
-
-impl Segment {
-    /// Header and sections.
-    pub(super) fn contents(&self, bytes: &[u8]) -> Option<(SegmentHeader, [Vec<u8>; SECTIONS.len()])> {
-        let content = |section: &Section| section.get(bytes, 0..section.len()).map(<[u8]>::to_vec);
-        let sections = self.sections().map(content).collect::<Result<Vec<_>>>().ok()?;
-        Some((self.header.clone(), sections.try_into().ok()?))
-    }
-}
