@@ -9,46 +9,63 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::ParseNameError;
 
-/// Makes [`Language`] of the languages' names. Their stemmers have the same names.
-macro_rules! languages {
-    ($(#[$attribute:meta])* $($language:ident $name:literal,)*) => {
-        $(#[$attribute])*
-        pub enum Language { $($language,)* }
-
-        impl Language {
-            /// Every language, in alphabetical order.
-            pub const ALL: [Language; 17] = [$(Language::$language,)*];
-
-            fn entry(self) -> (&'static str, Algorithm) {
-                match self { $(Language::$language => ($name, Algorithm::$language),)* }
-            }
-        }
-    };
-}
-
-languages! {
-    /// A language with a stemmer (Snowball algorithms).
-    ///
-    /// Displayed and parsed as a lower-case English name.
-    ///
-    /// ```
-    /// use tamis_tokenizer::Language;
-    ///
-    /// assert_eq!("english".parse(), Ok(Language::English));
-    /// assert_eq!(Language::English.to_string(), "english");
-    /// assert!("klingon".parse::<Language>().is_err());
-    /// ```
-    // No Greek: the Greek stemmer of rust-stemmers panics on some words.
-    #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
-    #[serde(rename_all = "lowercase")]
-    #[allow(missing_docs, reason = "the names say it")]
-    Arabic "arabic", Danish "danish", Dutch "dutch", English "english", Finnish "finnish", French "french",
-    German "german", Hungarian "hungarian", Italian "italian", Norwegian "norwegian",
-    Portuguese "portuguese", Romanian "romanian", Russian "russian", Spanish "spanish", Swedish "swedish",
-    Tamil "tamil", Turkish "turkish",
+/// A language with a stemmer (Snowball algorithms).
+///
+/// Displayed and parsed as a lower-case English name.
+///
+/// ```
+/// use tamis_tokenizer::Language;
+///
+/// assert_eq!("english".parse(), Ok(Language::English));
+/// assert_eq!(Language::English.to_string(), "english");
+/// assert!("klingon".parse::<Language>().is_err());
+/// ```
+// No Greek: the Greek stemmer of rust-stemmers panics on some words.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[allow(missing_docs, reason = "the names say it")]
+pub enum Language {
+    Arabic,
+    Danish,
+    Dutch,
+    English,
+    Finnish,
+    French,
+    German,
+    Hungarian,
+    Italian,
+    Norwegian,
+    Portuguese,
+    Romanian,
+    Russian,
+    Spanish,
+    Swedish,
+    Tamil,
+    Turkish,
 }
 
 impl Language {
+    /// Every language, in alphabetical order.
+    pub const ALL: [Language; 17] = [
+        Language::Arabic,
+        Language::Danish,
+        Language::Dutch,
+        Language::English,
+        Language::Finnish,
+        Language::French,
+        Language::German,
+        Language::Hungarian,
+        Language::Italian,
+        Language::Norwegian,
+        Language::Portuguese,
+        Language::Romanian,
+        Language::Russian,
+        Language::Spanish,
+        Language::Swedish,
+        Language::Tamil,
+        Language::Turkish,
+    ];
+
     /// The language's name.
     pub fn name(self) -> &'static str {
         self.entry().0
@@ -56,6 +73,28 @@ impl Language {
 
     pub(crate) fn stemmer(self) -> Stemmer {
         Stemmer::create(self.entry().1)
+    }
+
+    fn entry(self) -> (&'static str, Algorithm) {
+        match self {
+            Language::Arabic => ("arabic", Algorithm::Arabic),
+            Language::Danish => ("danish", Algorithm::Danish),
+            Language::Dutch => ("dutch", Algorithm::Dutch),
+            Language::English => ("english", Algorithm::English),
+            Language::Finnish => ("finnish", Algorithm::Finnish),
+            Language::French => ("french", Algorithm::French),
+            Language::German => ("german", Algorithm::German),
+            Language::Hungarian => ("hungarian", Algorithm::Hungarian),
+            Language::Italian => ("italian", Algorithm::Italian),
+            Language::Norwegian => ("norwegian", Algorithm::Norwegian),
+            Language::Portuguese => ("portuguese", Algorithm::Portuguese),
+            Language::Romanian => ("romanian", Algorithm::Romanian),
+            Language::Russian => ("russian", Algorithm::Russian),
+            Language::Spanish => ("spanish", Algorithm::Spanish),
+            Language::Swedish => ("swedish", Algorithm::Swedish),
+            Language::Tamil => ("tamil", Algorithm::Tamil),
+            Language::Turkish => ("turkish", Algorithm::Turkish),
+        }
     }
 }
 
