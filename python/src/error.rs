@@ -90,6 +90,11 @@ impl From<Error> for Exception {
     }
 }
 
+/// An error with this text, unless all is well.
+pub(crate) fn ensure(is_well: bool, text: impl Display) -> Result<()> {
+    if is_well { Ok(()) } else { Err(text.to_string().into()) }
+}
+
 /// Names the row, counted from 0, in what is wrong with it.
 pub(crate) fn wrong_row(row: usize, what: impl Display) -> Exception {
     format!("row {row}: {what}").into()

@@ -4,7 +4,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyList;
 use tamis_train::{Document, Kind, Recipe, join_labels, split_labels};
 
-use crate::error::Result;
+use crate::error::{Result, ensure};
 use crate::input::arrow::Chunk;
 use crate::input::column::TextColumn;
 use crate::input::decoding::{Decoding, Reading};
@@ -76,10 +76,8 @@ impl DocumentSet {
     pub(crate) fn one(recipe: &Recipe, document: &Bound<'_, PyAny>) -> Result<Self> {
         if Embedded::of(document)?.is_some() {
             let documents = DocumentSet::new(recipe, document, Decoding::default())?;
-            return match documents.len() {
-                1 => Ok(documents),
-                got => Err(format!("expected one document, got {got}").into()),
-            };
+            let got = documents.len();
+            return ensure(got == 1, format_args!("expected one document, got {got}")).map(|()| documents);
         }
         let reading = Reading::new(recipe.kind, Decoding::default());
         let rows = match recipe.kind {
@@ -129,10 +127,8 @@ fn names(recipe: &Recipe) -> Vec<&str> {
 /// # Errors
 /// There are not.
 pub(crate) fn check_len(what: &str, got: usize, documents: usize) -> Result<()> {
-    match got == documents {
-        true => Ok(()),
-        false => Err(format!("expected as many {what} as documents, {documents}, got {got}").into()),
-    }
+    let text = format_args!("expected as many {what} as documents, {documents}, got {got}");
+    ensure(got == documents, text)
 }
 
 /// The labels of documents, or the names of their groups, by row.
@@ -171,11 +167,9 @@ impl LabelColumn {
     /// There is not.
     pub(crate) fn check_evaluates(&self, documents: usize) -> Result<()> {
         let got = self.len();
-        if got == documents && got > 0 {
-            return Ok(());
-        }
         let expected = if got == 0 { "documents".to_owned() } else { format!("{documents} labels") };
-        Err(format!("expected {expected} to evaluate, got {got}").into())
+        let text = format_args!("expected {expected} to evaluate, got {got}");
+        ensure(got == documents && got > 0, text)
     }
 
     pub(crate) fn len(&self) -> usize {

@@ -5,7 +5,7 @@ use pyo3::types::PyDict;
 use tamis_train::options::{LabelShare, Labels, ScoringOptions, TermOptions, VectorSpace};
 use tamis_train::{DecisionOptions, Keep, Kind, Scoring, TrainOptions, Trainer};
 
-use crate::error::Result;
+use crate::error::{Result, ensure};
 use crate::input::decoding::Decoding;
 pub(crate) use crate::options::columns::with_columns;
 use crate::options::columns::{check_terms, set_columns};
@@ -87,10 +87,8 @@ impl TrainingOptions {
         scoring.unlabelled = unlabelled;
         scoring.occurrences = keywords.flag("occurrences")?;
         let deduplicate = keywords.flag("deduplicate")?;
-        if deduplicate && kind != Kind::Mail {
-            let expected = "expected mail, of which equal messages can count once";
-            return Err(wrong("deduplicate", format!("{expected}, got {kind}")));
-        }
+        let expected = "deduplicate: expected mail, of which equal messages can count once";
+        ensure(!deduplicate || kind == Kind::Mail, format_args!("{expected}, got {kind}"))?;
         train.repeat = !deduplicate;
         train.names = false;
         train.keep = match keywords.take("documents")? {
@@ -132,9 +130,8 @@ impl TrainingOptions {
 /// # Errors
 /// There is an encoder without vectors.
 pub(crate) fn vector_space(vectors: Option<u32>, encoder: Option<String>) -> Result<Option<VectorSpace>> {
-    if encoder.is_some() && vectors.is_none() {
-        return Err(wrong("encoder", "expected documents with vectors, got none"));
-    }
+    let is_well = encoder.is_none() || vectors.is_some();
+    ensure(is_well, "encoder: expected documents with vectors, got none")?;
     Ok(vectors.map(|dimensions| VectorSpace { dimensions, encoder: encoder.unwrap_or_default() }))
 }
 

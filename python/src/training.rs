@@ -11,7 +11,7 @@ use tamis_train::distributed::Partial;
 use tamis_train::evaluate::{cross_validate, cross_validate_labels};
 use tamis_train::{Kind, Model, TrainOptions, Trainer, join_labels, spam_class, split_labels};
 
-use crate::error::{Exception, Result, wrong_row};
+use crate::error::{Exception, Result, ensure, wrong_row};
 use crate::filter::Filter;
 use crate::filter::evaluation::{HeldOut, Outcomes};
 use crate::input::decoding::Decoding;
@@ -254,9 +254,7 @@ impl Filter {
         options: Option<&Bound<'py, PyDict>>,
     ) -> Result<Bound<'py, PyDict>> {
         let py = documents.py();
-        if folds < 2 {
-            return Err(format!("folds: expected at least 2, got {folds}").into());
-        }
+        ensure(folds >= 2, format_args!("folds: expected at least 2, got {folds}"))?;
         let options = with_vectors(&documents, options)?;
         let examples = Examples { documents, labels, groups, weights: None, unlabelled: None };
         let how = RunOptions::new(n_jobs, progress)?;

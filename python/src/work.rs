@@ -11,7 +11,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use rayon::ThreadPoolBuilder;
 
-use crate::error::{Exception, Result};
+use crate::error::{Exception, Result, ensure};
 
 /// How often Python handles signals and shows progress.
 const INTERVAL: Duration = Duration::from_millis(50);
@@ -27,11 +27,9 @@ pub(crate) fn threads(n_jobs: Option<i64>) -> Result<usize> {
         Ok(threads) => threads,
         Err(_) => (cores + 1).saturating_add_signed(n_jobs as isize).max(1),
     };
-    if (1..=MAX_THREADS).contains(&threads) {
-        return Ok(threads);
-    }
-    let expected = format!("n_jobs: expected 1 to {MAX_THREADS} threads, or -1 for one per core");
-    Err(format!("{expected}, got {n_jobs}").into())
+    let expected = format_args!("n_jobs: expected 1 to {MAX_THREADS} threads, or -1 for one per core");
+    let is_well = (1..=MAX_THREADS).contains(&threads);
+    ensure(is_well, format_args!("{expected}, got {n_jobs}")).map(|()| threads)
 }
 
 /// What a job and the thread that waits for it tell each other.

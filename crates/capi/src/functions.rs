@@ -3,7 +3,7 @@
 #[cfg(test)]
 mod tests;
 
-use std::ffi::{CString, OsStr, c_char};
+use std::ffi::{CStr, CString, OsStr, c_char};
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
@@ -156,8 +156,8 @@ pub unsafe extern "C" fn tamis_score_mail(
     length: usize,
     score: *mut TamisScore,
 ) -> i32 {
-    // SAFETY: the header requires what `score_document` does
-    guard(-1, || unsafe { score_document(filter, &TamisDocument::mail(message, length), score) })
+    // SAFETY: the header requires the same of both
+    unsafe { tamis_score(filter, &TamisDocument::mail(message, length), score) }
 }
 
 /// Scores text in UTF-8 or, if it is not valid UTF-8, in windows-1252. Returns 0, or -1 on failure.
@@ -168,8 +168,8 @@ pub unsafe extern "C" fn tamis_score_text(
     length: usize,
     score: *mut TamisScore,
 ) -> i32 {
-    // SAFETY: the header requires what `score_document` does
-    guard(-1, || unsafe { score_document(filter, &TamisDocument::text(text, length), score) })
+    // SAFETY: the header requires the same of both
+    unsafe { tamis_score(filter, &TamisDocument::text(text, length), score) }
 }
 
 /// Explains the score of a message. Returns NULL on failure. Free the explanation with tamis_explanation_free.
@@ -179,8 +179,8 @@ pub unsafe extern "C" fn tamis_explain_mail(
     message: *const u8,
     length: usize,
 ) -> *mut TamisExplanation {
-    // SAFETY: the header requires what `explain_document` does
-    guard(std::ptr::null_mut(), || unsafe { explain_document(filter, &TamisDocument::mail(message, length)) })
+    // SAFETY: the header requires the same of both
+    unsafe { tamis_explain(filter, &TamisDocument::mail(message, length)) }
 }
 
 /// Explains the score of a text. Returns NULL on failure. Free the explanation with tamis_explanation_free.
@@ -190,8 +190,8 @@ pub unsafe extern "C" fn tamis_explain_text(
     text: *const u8,
     length: usize,
 ) -> *mut TamisExplanation {
-    // SAFETY: the header requires what `explain_document` does
-    guard(std::ptr::null_mut(), || unsafe { explain_document(filter, &TamisDocument::text(text, length)) })
+    // SAFETY: the header requires the same of both
+    unsafe { tamis_explain(filter, &TamisDocument::text(text, length)) }
 }
 
 /// Frees an explanation. Does nothing if it is NULL.
@@ -213,8 +213,8 @@ pub unsafe extern "C" fn tamis_learn_mail(
     message: *const u8,
     length: usize,
 ) -> i32 {
-    // SAFETY: the header requires what `learn_document` does
-    guard(-1, || unsafe { learn_document(filter, label, &TamisDocument::mail(message, length)) })
+    // SAFETY: the header requires the same of both
+    unsafe { tamis_learn(filter, label, &TamisDocument::mail(message, length)) }
 }
 
 /// Like tamis_learn_mail, for text.
@@ -225,8 +225,8 @@ pub unsafe extern "C" fn tamis_learn_text(
     text: *const u8,
     length: usize,
 ) -> i32 {
-    // SAFETY: the header requires what `learn_document` does
-    guard(-1, || unsafe { learn_document(filter, label, &TamisDocument::text(text, length)) })
+    // SAFETY: the header requires the same of both
+    unsafe { tamis_learn(filter, label, &TamisDocument::text(text, length)) }
 }
 
 /// Forgets a message: removes exactly what learning it added. With a label, only if the message is known under it; with
@@ -239,8 +239,8 @@ pub unsafe extern "C" fn tamis_forget_mail(
     message: *const u8,
     length: usize,
 ) -> i32 {
-    // SAFETY: the header requires what `forget_document` does
-    guard(-1, || unsafe { forget_document(filter, label, &TamisDocument::mail(message, length)) })
+    // SAFETY: the header requires the same of both
+    unsafe { tamis_forget(filter, label, &TamisDocument::mail(message, length)) }
 }
 
 /// Like tamis_forget_mail, for text.
@@ -251,8 +251,8 @@ pub unsafe extern "C" fn tamis_forget_text(
     text: *const u8,
     length: usize,
 ) -> i32 {
-    // SAFETY: the header requires what `forget_document` does
-    guard(-1, || unsafe { forget_document(filter, label, &TamisDocument::text(text, length)) })
+    // SAFETY: the header requires the same of both
+    unsafe { tamis_forget(filter, label, &TamisDocument::text(text, length)) }
 }
 
 /// Scores a document that may have a vector. Returns 0, or -1 on failure.
@@ -262,8 +262,18 @@ pub unsafe extern "C" fn tamis_score(
     document: *const TamisDocument,
     score: *mut TamisScore,
 ) -> i32 {
-    // SAFETY: the header requires what `score_document` does
-    guard(-1, || unsafe { score_document(filter, object("document", document)?, score) })
+    guard(-1, || {
+        // SAFETY: the header requires an open model, and a document that points to what it says
+        let (document, handle) = unsafe { (object("document", document)?, object("filter", filter)?) };
+        let ask = |document: Document<'_>| {
+            handle.ask(|filter, scratch| {
+                let score = filter.score(document, scratch)?;
+                Ok(shown(filter, &score, |label| handle.label(label)))
+            })
+        };
+        // SAFETY: likewise, and room for a score
+        unsafe { write("score", score, document.read(ask)?) }.map(|()| 0)
+    })
 }
 
 /// Explains the score of a document that may have a vector, which is a term such as "vector of 384". Returns NULL on
@@ -273,8 +283,15 @@ pub unsafe extern "C" fn tamis_explain(
     filter: *const TamisFilter,
     document: *const TamisDocument,
 ) -> *mut TamisExplanation {
-    // SAFETY: the header requires what `explain_document` does
-    guard(std::ptr::null_mut(), || unsafe { explain_document(filter, object("document", document)?) })
+    guard(std::ptr::null_mut(), || {
+        // SAFETY: the header requires an open model, and a document that points to what it says
+        let (document, handle) = unsafe { (object("document", document)?, object("filter", filter)?) };
+        let ask = |document: Document<'_>| {
+            handle.ask(|filter, scratch| filter.explain(document, scratch).map(|e| owned(filter, &e)))
+        };
+        // SAFETY: likewise
+        unsafe { document.read(ask) }.map(|owned| Box::into_raw(owned).cast())
+    })
 }
 
 /// Like tamis_learn_mail, for a document that may have a vector. The text identifies a document, or its vector if it has
@@ -285,8 +302,14 @@ pub unsafe extern "C" fn tamis_learn(
     label: *const c_char,
     document: *const TamisDocument,
 ) -> i32 {
-    // SAFETY: the header requires what `learn_document` does
-    guard(-1, || unsafe { learn_document(filter, label, object("document", document)?) })
+    guard(-1, || {
+        // SAFETY: the header requires an open model, text that ends with a zero, and a document that points to what it says
+        let (document, handle) = unsafe { (object("document", document)?, object("filter", filter)?) };
+        // SAFETY: likewise
+        let label = unsafe { text("label", label) }?.to_string_lossy();
+        // SAFETY: likewise
+        unsafe { document.read(|document| handle.learn(&label, document).map(i32::from)) }
+    })
 }
 
 /// Like tamis_forget_mail, for a document that may have a vector.
@@ -296,8 +319,15 @@ pub unsafe extern "C" fn tamis_forget(
     label: *const c_char,
     document: *const TamisDocument,
 ) -> i32 {
-    // SAFETY: the header requires what `forget_document` does
-    guard(-1, || unsafe { forget_document(filter, label, object("document", document)?) })
+    guard(-1, || {
+        // SAFETY: the header requires an open model, text that ends with a zero, and a document that points to what it says
+        let (document, handle) = unsafe { (object("document", document)?, object("filter", filter)?) };
+        // SAFETY: likewise
+        let label = (!label.is_null()).then(|| unsafe { text("label", label) }).transpose()?;
+        let label = label.map(CStr::to_string_lossy);
+        // SAFETY: likewise
+        unsafe { document.read(|document| handle.forget(label.as_deref(), document).map(i32::from)) }
+    })
 }
 
 impl TamisDocument {
@@ -323,71 +353,6 @@ impl TamisDocument {
             false => with(Document::Text(&tamis_mail::decode_text(bytes, None)).with_vector(vector)),
         }
     }
-}
-
-/// # Safety
-/// Each pointer is null, or `filter` points to an open model, those of `document` to what it says, `out` to room for a
-/// score.
-unsafe fn score_document(
-    filter: *const TamisFilter,
-    document: &TamisDocument,
-    out: *mut TamisScore,
-) -> CallResult<i32> {
-    // SAFETY: as the caller promises
-    let handle = unsafe { object("filter", filter) }?;
-    let ask = |document: Document<'_>| {
-        handle.ask(|filter, scratch| {
-            filter.score(document, scratch).map(|score| shown(filter, &score, |label| handle.label(label)))
-        })
-    };
-    // SAFETY: as the caller promises
-    unsafe { write("score", out, document.read(ask)?) }?;
-    Ok(0)
-}
-
-/// # Safety
-/// Each pointer is null, or `filter` points to an open model and those of `document` to what it says.
-unsafe fn explain_document(
-    filter: *const TamisFilter,
-    document: &TamisDocument,
-) -> CallResult<*mut TamisExplanation> {
-    // SAFETY: as the caller promises
-    let handle = unsafe { object("filter", filter) }?;
-    let ask = |document: Document<'_>| {
-        handle.ask(|filter, scratch| filter.explain(document, scratch).map(|e| owned(filter, &e)))
-    };
-    // SAFETY: as the caller promises
-    let owned = unsafe { document.read(ask) }?;
-    Ok(Box::into_raw(owned).cast())
-}
-
-/// # Safety
-/// Each pointer is null, or `filter` points to an open model, `label` to text that ends with a zero, and those of `document`
-/// to what it says.
-unsafe fn learn_document(
-    filter: *const TamisFilter,
-    label: *const c_char,
-    document: &TamisDocument,
-) -> CallResult<i32> {
-    // SAFETY: as the caller promises
-    let (handle, label) = unsafe { (object("filter", filter)?, text("label", label)?.to_string_lossy()) };
-    // SAFETY: likewise
-    unsafe { document.read(|document| handle.learn(&label, document).map(i32::from)) }
-}
-
-/// # Safety
-/// As for `learn_document`.
-unsafe fn forget_document(
-    filter: *const TamisFilter,
-    label: *const c_char,
-    document: &TamisDocument,
-) -> CallResult<i32> {
-    // SAFETY: as the caller promises
-    let handle = unsafe { object("filter", filter) }?;
-    // SAFETY: likewise
-    let label = if label.is_null() { None } else { Some(unsafe { text("label", label) }?.to_string_lossy()) };
-    // SAFETY: likewise
-    unsafe { document.read(|document| handle.forget(label.as_deref(), document).map(i32::from)) }
 }
 
 /// A score as C sees it; `text` makes its labels.

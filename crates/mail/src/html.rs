@@ -18,7 +18,7 @@ use memchr::{memchr, memchr_iter};
 pub use page::HtmlText;
 use page::Page;
 use std::borrow::Cow;
-use tokens::read_tokens;
+use tokens::{begins, read_tokens};
 
 /// The text of an HTML document that a person can read, without its title.
 ///
@@ -71,11 +71,6 @@ fn end_of_styles(html: &str) -> usize {
     let mut tags = memchr_iter(b'<', bytes).rev();
     tags.find(|at| begins(&bytes[*at..], "<style") || begins(&bytes[*at..], "<!doctype"))
         .map_or(0, |at| at + 1)
-}
-
-/// Whether bytes begin with a word. Case does not matter.
-fn begins(bytes: &[u8], with: &str) -> bool {
-    bytes.get(..with.len()).is_some_and(|start| start.eq_ignore_ascii_case(with.as_bytes()))
 }
 
 /// Whether a text looks like HTML: an `<html` tag near its start.

@@ -175,8 +175,7 @@ impl Message {
     /// The text of all parts, HTML converted, joined by newlines.
     pub fn body(&self) -> String {
         let texts = self.parts.iter().map(Part::plain_text).filter(|text| !text.is_empty());
-        let texts: Vec<_> = texts.collect();
-        texts.join("\n")
+        texts.collect::<Vec<_>>().join("\n")
     }
 
     /// The limits that truncated the message.

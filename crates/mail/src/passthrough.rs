@@ -1,8 +1,7 @@
 //! Passthrough: writes verdicts into messages as header fields.
 
-use crate::message::fields::{HeaderFields, line_end, verdicts_in};
+use crate::message::fields::{HeaderFields, copy_without, is_empty_line, line_end, verdicts_in};
 use crate::message::ignored::is_verdict;
-use std::ops::Range;
 
 /// A verdict to write into a message.
 ///
@@ -172,20 +171,9 @@ fn is_indented(raw: &[u8], start: usize) -> bool {
     matches!(raw.get(start), Some(b' ' | b'\t'))
 }
 
-/// Copies a part of a message without the ranges `left_out`.
-fn copy_without(left_out: &[Range<usize>], raw: &[u8], part: Range<usize>, out: &mut Vec<u8>) {
-    let mut copied = part.start;
-    for range in left_out {
-        out.extend_from_slice(&raw[copied..range.start]);
-        copied = range.end;
-    }
-    out.extend_from_slice(&raw[copied..part.end]);
-}
-
 /// Whether the beginning of a message includes its whole header block, up to an empty line.
 pub fn has_whole_header(start: &[u8]) -> bool {
-    let is_end = |rest: &[u8]| rest.starts_with(b"\n") || rest.starts_with(b"\r\n");
-    is_end(start) || memchr::memchr_iter(b'\n', start).any(|at| is_end(&start[at + 1..]))
+    is_empty_line(start) || memchr::memchr_iter(b'\n', start).any(|at| is_empty_line(&start[at + 1..]))
 }
 
 /// The line end of the first line. A lone carriage return at the end of the message counts as half of a CRLF.

@@ -93,7 +93,8 @@ impl Message {
         capitals.terms(&mut out);
         out.begin(Scope::Message);
         self.values("subject").for_each(|subject| structure::subject(subject, &mut out));
-        route::terms(self, &mut out);
+        route::people(self, &mut out);
+        route::route(self, &mut out);
         structure::terms(self, &mut out);
         date::terms(self.header("date"), &mut out);
         out.flush();

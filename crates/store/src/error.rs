@@ -155,6 +155,21 @@ impl Error {
     pub fn inconsistent(part: &'static str, expected: impl fmt::Display, got: impl fmt::Display) -> Error {
         Reason::Inconsistent { part, expected: expected.to_string(), got: got.to_string() }.into()
     }
+
+    /// An error as of [`Error::inconsistent`], unless all is well.
+    pub fn ensure(
+        is_well: bool,
+        part: &'static str,
+        expected: impl fmt::Display,
+        got: impl fmt::Display,
+    ) -> Result<()> {
+        if is_well { Ok(()) } else { Err(Error::inconsistent(part, expected, got)) }
+    }
+
+    /// An error as of [`Error::option`], unless all is well.
+    pub fn ensure_option(is_well: bool, option: &'static str, message: impl fmt::Display) -> Result<()> {
+        if is_well { Ok(()) } else { Err(Error::option(option, message)) }
+    }
 }
 
 /// The kind of an error, by what a caller can do about it.
@@ -199,6 +214,13 @@ fn kind_of(reason: &Reason) -> ErrorKind {
         | Reason::Statistics(_)
         | Reason::Em(_)
         | Reason::Observation(_) => ErrorKind::Data,
+    }
+}
+
+impl Reason {
+    /// This error, unless all is well.
+    pub fn unless(self, is_well: bool) -> Result<()> {
+        if is_well { Ok(()) } else { Err(self.into()) }
     }
 }
 

@@ -31,10 +31,7 @@ impl FromStr for Kind {
     type Err = String;
 
     fn from_str(s: &str) -> Result<Self, String> {
-        match s {
-            "mail" => Ok(Kind::Mail),
-            "text" => Ok(Kind::Text),
-            _ => Err(format!("expected mail or text, got {s:?}")),
-        }
+        let known = [Kind::Mail, Kind::Text].into_iter().find(|kind| kind.to_string() == s);
+        known.ok_or_else(|| format!("expected mail or text, got {s:?}"))
     }
 }

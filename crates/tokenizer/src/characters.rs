@@ -47,11 +47,7 @@ fn entry(block: usize, last: usize) -> CharacterEntry {
 pub(crate) fn fold_into(text: &str, folded: &mut String) {
     folded.clear();
     for c in text.chars() {
-        if stays(c) {
-            folded.push(c);
-        } else {
-            folded.extend(fold_char(c));
-        }
+        if stays(c) { folded.push(c) } else { folded.extend(fold_char(c)) }
     }
 }
 

@@ -111,7 +111,9 @@ impl Tokenizer {
                 let normalizer = &mut words.exact.normalizer;
                 let text = if self.options.normalize { normalizer.normalize(text) } else { text };
                 collapse_into(text, self.options.fold_case, plain);
-                let emit = |term: &str| Batch::of_one(term, &mut emit);
+                let emit = |term: &str| {
+                    emit(Batch { bytes: term.as_bytes(), spans: &[[0, term.len()]], are_signs: false });
+                };
                 for_each_char_ngram(plain, min.into(), max.into(), emit);
             }
             Ngrams::Words { min, max } if max > 1 => {
@@ -151,13 +153,8 @@ impl Tokenizer {
         scratch: &mut Scratch,
     ) -> Result<CountVector, VocabularyFull> {
         let mut outcome = Ok(());
-        let counts = self.count_ids(text, scratch, |term| match vocabulary.intern(term) {
-            Ok(id) => Some(id),
-            Err(full) => {
-                outcome = Err(full);
-                None
-            }
-        });
+        let intern = |term: &str| vocabulary.intern(term).map_err(|full| outcome = Err(full)).ok();
+        let counts = self.count_ids(text, scratch, intern);
         outcome.map(|()| counts)
     }
 

@@ -10,7 +10,7 @@ use tamis_train::Scoring;
 use tamis_train::evaluate::{CandidatePool, DriftReference, KnownDocuments, NewDocuments, Suggestions};
 use tamis_train::information::Suspect;
 
-use crate::error::{Result, needs_terms};
+use crate::error::{Result, ensure, needs_terms};
 use crate::filter::Filter;
 use crate::input::{DocumentSet, LabelColumn, check_len};
 use crate::model::SharedFilter;
@@ -71,9 +71,8 @@ impl Filter {
         labels: Option<Bound<'py, PyAny>>,
         how: Option<&Bound<'py, PyDict>>,
     ) -> Result<Bound<'py, PyAny>> {
-        if documents.is_some() != labels.is_some() {
-            return Err("expected documents with labels, or neither".into());
-        }
+        let are_both = documents.is_some() == labels.is_some();
+        ensure(are_both, "expected documents with labels, or neither")?;
         let [documents, labels] = [documents, labels].map(|of| of.unwrap_or(PyList::empty(py).into_any()));
         let labels = LabelColumn::of_labels(&labels, self.model().filter.has_many_labels())?;
         self.review(&documents, how, move |model, documents, watch| {
@@ -169,9 +168,8 @@ fn suspects(
     watch: &Watch,
 ) -> Result<Value> {
     let (filter, classes) = (&model.filter, model.filter.classes());
-    if !matches!(filter.information().scoring, Scoring::Weighted(_)) {
-        return Err("suspects: expected a model with weighted scoring, got naive Bayes".into());
-    }
+    let is_weighted = matches!(filter.information().scoring, Scoring::Weighted(_));
+    ensure(is_weighted, "suspects: expected a model with weighted scoring, got naive Bayes")?;
     check_len("labels", labels.len(), documents.len())?;
     let suspects = needs_terms(tamis_train::evaluate::suspects(filter))?;
     let identity = |row: usize| -> Result<_> {

@@ -8,7 +8,7 @@ use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
 use pyo3::types::{PyBytes, PyFloat, PyString};
 use tamis_train::Kind;
 
-use crate::error::{Exception, Result, wrong_row};
+use crate::error::{Exception, Result, ensure, wrong_row};
 
 /// One value, borrowed from Python or made by it.
 pub(crate) enum CellBytes {
@@ -45,10 +45,9 @@ impl Decoding {
     /// # Errors
     /// Python knows no such encoding, or no such handling of errors.
     pub(crate) fn new(py: Python<'_>, encoding: &str, errors: &str) -> Result<Self> {
-        if !["strict", "ignore", "replace"].contains(&errors) {
-            let expected = "decode_error: expected 'strict', 'ignore' or 'replace'";
-            return Err(format!("{expected}, got {errors:?}").into());
-        }
+        let expected = "decode_error: expected 'strict', 'ignore' or 'replace'";
+        let is_known = ["strict", "ignore", "replace"].contains(&errors);
+        ensure(is_known, format_args!("{expected}, got {errors:?}"))?;
         let codec = py.import("codecs")?.call_method1("lookup", (encoding,));
         let codec =
             codec.map_err(|_| format!("encoding: expected one that Python knows, got {encoding:?}"))?;

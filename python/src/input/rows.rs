@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyInt, PyList, PySlice, PyString, PyTuple};
 use pyo3_arrow::input::AnyRecordBatch;
 
-use crate::error::{Result, wrong_row};
+use crate::error::{Result, ensure, wrong_row};
 use crate::input::arrow::{self, Chunk};
 use crate::input::column::TextColumn;
 use crate::input::decoding::{CellBytes, Reading};
@@ -40,10 +40,8 @@ impl CellRows {
             return CellRows::of_dicts(std::slice::from_ref(row), names, reading);
         }
         let rows = CellRows::new(row, names, reading)?;
-        match rows.len() {
-            1 => Ok(rows),
-            got => Err(format!("expected one row, got {got}").into()),
-        }
+        ensure(rows.len() == 1, format_args!("expected one row, got {}", rows.len()))?;
+        Ok(rows)
     }
 
     fn of_table(table: &DataFrame<'_>, names: &[&str], reading: &Reading) -> Result<Self> {

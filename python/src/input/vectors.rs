@@ -7,7 +7,7 @@ use pyo3::types::{PyDict, PyType};
 use tamis_train::Recipe;
 use tamis_train::options::VectorSpace;
 
-use crate::error::Result;
+use crate::error::{Result, ensure};
 
 /// Documents and their vectors, as Python gives them.
 #[derive(FromPyObject)]
@@ -49,13 +49,11 @@ impl<'py> Embedded<'py> {
             );
         };
         let dimensions = *dimensions as usize;
-        if dimensions != n {
-            return Err(format!("expected vectors of {dimensions} numbers, got {n}").into());
-        }
-        if !encoder.is_empty() && !self.encoder.is_empty() && *encoder != self.encoder {
-            let got = format!("expected vectors by {encoder:?}, got some by {:?}", self.encoder);
-            return Err(format!("encoder: {got}; encoder=... names what makes them").into());
-        }
+        let text = format_args!("expected vectors of {dimensions} numbers, got {n}");
+        ensure(dimensions == n, text)?;
+        let got = format_args!("expected vectors by {encoder:?}, got some by {:?}", self.encoder);
+        let is_same = encoder.is_empty() || self.encoder.is_empty() || *encoder == self.encoder;
+        ensure(is_same, format_args!("encoder: {got}; encoder=... names what makes them"))?;
         let values = self.vectors.as_slice().map_err(|error| error.to_string())?.to_vec();
         Ok(VectorRows { values, dimensions })
     }

@@ -176,39 +176,31 @@ const MAX_SHOWN: usize = 5;
 #[pyclass(frozen, module = "tamis")]
 pub(crate) struct Term {
     labels: Arc<ModelLabels>,
-    term: TermContribution,
+    document_frequencies: Vec<u64>,
+    #[pyo3(get)]
+    term: String,
+    #[pyo3(get)]
+    count: u32,
+    #[pyo3(get)]
+    contribution: f64,
 }
 
 impl Term {
     pub(crate) fn new(labels: Arc<ModelLabels>, term: TermContribution) -> Self {
-        Term { labels, term }
+        let TermContribution { term, count, document_frequencies, contribution, .. } = term;
+        Term { labels, document_frequencies, term, count, contribution }
     }
 }
 
 #[pymethods]
 impl Term {
     #[getter]
-    fn term(&self) -> &str {
-        &self.term.term
-    }
-
-    #[getter]
-    fn count(&self) -> u32 {
-        self.term.count
-    }
-
-    #[getter]
     fn documents<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        self.labels.dict(py, &self.term.document_frequencies)
-    }
-
-    #[getter]
-    fn contribution(&self) -> f64 {
-        self.term.contribution
+        self.labels.dict(py, &self.document_frequencies)
     }
 
     fn __repr__(&self) -> String {
-        let TermContribution { term, count, contribution, .. } = &self.term;
+        let Term { term, count, contribution, .. } = self;
         format!("Term({term:?}, count={count}, contribution={contribution:+.3})")
     }
 }

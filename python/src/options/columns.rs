@@ -7,7 +7,7 @@ use pyo3::types::PyDict;
 use tamis_train::options::{Column, ColumnGuess, ColumnKind};
 use tamis_train::{Kind, Recipe};
 
-use crate::error::Result;
+use crate::error::{Result, ensure};
 use crate::input::decoding::{Decoding, Reading};
 use crate::input::rows::DataFrame;
 use crate::input::vectors::Embedded;
@@ -69,20 +69,14 @@ fn column_kinds<'py>(
             Some(kind) => parse(name, kind)?,
             None => guess(&table, name, &reading)?,
         };
-        if kind.is_some() && target == Some(name) {
-            let text = format!("expected {name:?}, which names the labels, to be left out or \"skip\"");
-            return Err(wrong("columns", text));
-        }
+        let text = format_args!("expected {name:?}, which names the labels, to be left out or \"skip\"");
+        ensure(kind.is_none() || target != Some(name), format_args!("columns: {text}"))?;
         is_any_used |= kind.is_some();
         kinds.set_item(name, kind.map_or(SKIP.to_owned(), |kind| kind.to_string()))?;
     }
-    match is_any_used {
-        true => Ok(kinds),
-        false => Err(wrong(
-            "columns",
-            format!("expected one to learn from, got none but skipped ones: {}", names()),
-        )),
-    }
+    let text = "columns: expected one to learn from, got none but skipped ones:";
+    ensure(is_any_used, format_args!("{text} {}", names()))?;
+    Ok(kinds)
 }
 
 fn guess(table: &DataFrame<'_>, name: &str, reading: &Reading) -> Result<Option<ColumnKind>> {
@@ -116,9 +110,8 @@ pub(super) fn set_columns(keywords: &Keywords<'_>, recipe: &mut Recipe) -> Resul
     let columns: Option<Kinds> = keywords.take("columns")?;
     recipe.target = keywords.take("target")?;
     for (option, is_given) in [("columns", columns.is_some()), ("target", recipe.target.is_some())] {
-        if is_given && recipe.kind != Kind::Table {
-            return Err(wrong(option, format!("expected a table, got {}", recipe.kind)));
-        }
+        let text = format_args!("{option}: expected a table, got {}", recipe.kind);
+        ensure(!is_given || recipe.kind == Kind::Table, text)?;
     }
     let kinds = columns.unwrap_or_default().into_iter().map(|(name, kind)| Ok((parse(&name, &kind)?, name)));
     let column = |(kind, name): (Option<ColumnKind>, String)| Some(Column::new(name, kind?));
@@ -129,8 +122,7 @@ pub(super) fn set_columns(keywords: &Keywords<'_>, recipe: &mut Recipe) -> Resul
 /// Checks that options of terms are given only for tables with a column of text.
 pub(super) fn check_terms(recipe: &Recipe) -> Result<()> {
     let has_texts = recipe.columns.iter().any(|column| column.kind == ColumnKind::Text);
-    if recipe.kind != Kind::Table || has_texts || recipe.tokenizer == Recipe::new(Kind::Table).tokenizer {
-        return Ok(());
-    }
-    Err("options of terms, such as words: expected a column of text, got none".into())
+    let is_plain = recipe.tokenizer == Recipe::new(Kind::Table).tokenizer;
+    let text = "options of terms, such as words: expected a column of text, got none";
+    ensure(recipe.kind != Kind::Table || has_texts || is_plain, text)
 }

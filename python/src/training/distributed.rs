@@ -7,7 +7,7 @@ use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyBytes;
 use tamis_train::distributed::{DistributedTrainer, Partial, PartitionRound};
 
-use crate::error::Result;
+use crate::error::{Result, ensure};
 use crate::filter::Filter;
 use crate::training::counter::Counter;
 use crate::work::{Consumable, run, threads};
@@ -220,9 +220,7 @@ impl DistributedFit {
     #[pyo3(signature = (*, n_jobs = None))]
     fn finish(&self, py: Python<'_>, n_jobs: Option<i64>) -> Result<Filter> {
         let threads = threads(n_jobs)?;
-        if !self.is_done(py)? {
-            return Err("expected all rounds to be fitted before finish, got fewer".into());
-        }
+        ensure(self.is_done(py)?, "expected all rounds to be fitted before finish, got fewer")?;
         let lead = self.0.take(py)?;
         Filter::of_model(run(py, threads, move |_| lead.finish())?)
     }

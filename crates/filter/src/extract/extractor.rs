@@ -28,17 +28,12 @@ pub struct Extractor {
 
 impl Extractor {
     pub fn new(mut recipe: Recipe) -> Result<Self> {
-        if recipe.version != RECIPE_VERSION {
-            return Err(Reason::RecipeVersion { expected: RECIPE_VERSION, got: recipe.version }.into());
-        }
-        if let Some(VectorSpace { dimensions, .. }) = &recipe.vectors
-            && !(1..=VectorStatistics::MAX_DIMENSIONS).contains(&(*dimensions as usize))
-        {
+        let got = recipe.version;
+        Reason::RecipeVersion { expected: RECIPE_VERSION, got }.unless(got == RECIPE_VERSION)?;
+        if let Some(VectorSpace { dimensions, .. }) = &recipe.vectors {
             let most = VectorStatistics::MAX_DIMENSIONS;
-            return Err(Error::option(
-                "vectors",
-                format!("expected 1 to {most} dimensions, got {dimensions}"),
-            ));
+            let message = format_args!("expected 1 to {most} dimensions, got {dimensions}");
+            Error::ensure_option((1..=most).contains(&(*dimensions as usize)), "vectors", message)?;
         }
         let tokenizer = Tokenizer::new(recipe.tokenizer)?;
         recipe.tokenizer = tokenizer.options().clone();

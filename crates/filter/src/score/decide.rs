@@ -41,11 +41,9 @@ impl Filter {
         }
         let has_thresholds =
             matches!(self.information().scoring, Scoring::Weighted(_) | Scoring::RobinsonFisher(_));
-        if !has_thresholds || self.classes().len() != 2 {
-            let got = format!("got {} labels", self.classes().len());
-            let message = format!("expected a model of two labels with weighted scoring, {got}");
-            return Err(Error::option("prior and cost", message));
-        }
+        let got = self.classes().len();
+        let message = format_args!("expected a model of two labels with weighted scoring, got {got} labels");
+        Error::ensure_option(has_thresholds && got == 2, "prior and cost", message)?;
         let mut decision = self.decision();
         if let Some(share) = options.prior {
             // log-odds are calibrated for the spam share of the shared model, if there is one
@@ -69,10 +67,9 @@ impl Filter {
     /// Gives all of many labels the same threshold: a cost or a probability.
     fn decide_labels_by(&mut self, options: &DecisionOptions) -> Result<()> {
         let DecisionOptions { max_fpr, min_precision, prior, cost, unsure } = *options;
-        if max_fpr.is_some() || min_precision.is_some() || prior.is_some() {
-            let message = "expected a cost or a probability for a model of many labels";
-            return Err(Error::option("prior, max_fpr and min_precision", message));
-        }
+        let message = "expected a cost or a probability for a model of many labels";
+        let are_none = [max_fpr, min_precision, prior] == [None; 3];
+        Error::ensure_option(are_none, "prior, max_fpr and min_precision", message)?;
         if let Some(probability) = unsure {
             self.set_unsure(probability)?;
         }

@@ -173,9 +173,7 @@ impl Filter {
     ) -> Result<()> {
         let n_classes = self.classes().len();
         let (expected, got) = (documents.len() * n_classes, probabilities.len());
-        if expected != got {
-            return Err(Reason::Buffer { expected, got }.into());
-        }
+        Reason::Buffer { expected, got }.unless(expected == got)?;
         for (place, (document, row)) in documents.iter().zip(probabilities.chunks_mut(n_classes)).enumerate()
         {
             self.score(*document, scratch)

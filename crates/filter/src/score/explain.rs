@@ -97,9 +97,7 @@ impl Filter {
     /// # Errors
     /// As [`Filter::score`].
     pub fn explain(&self, document: Document<'_>, scratch: &mut Scratch) -> Result<Explanation> {
-        let score = self.score(document, scratch)?;
-        let part = self.part_name(document, score.doubt, scratch);
-        Ok(Explanation { part, ..self.explain_score(score, score.scored_class, scratch)? })
+        self.explain_for(document, None, scratch)
     }
 
     /// Explains why a document has, or has not, the label `class`.
@@ -127,16 +125,21 @@ impl Filter {
         scratch: &mut Scratch,
     ) -> Result<Explanation> {
         let n = self.classes().len();
-        if usize::from(class) >= n {
-            return Err(Error::option("class", format!("expected a number below {n}, got {class}")));
-        }
-        let score = self.score(document, scratch)?;
-        let part = self.part_name(document, score.doubt, scratch);
-        Ok(Explanation { part, ..self.explain_score(score, class, scratch)? })
+        let message = format_args!("expected a number below {n}, got {class}");
+        Error::ensure_option(usize::from(class) < n, "class", message)?;
+        self.explain_for(document, Some(class), scratch)
     }
 
-    /// Explains the score of the document that was scored last.
-    fn explain_score(&self, score: Score, class: ClassId, scratch: &mut Scratch) -> Result<Explanation> {
+    /// Explains the score of a document for a class, or for the one that is scored.
+    fn explain_for(
+        &self,
+        document: Document<'_>,
+        class: Option<ClassId>,
+        scratch: &mut Scratch,
+    ) -> Result<Explanation> {
+        let score = self.score(document, scratch)?;
+        let class = class.unwrap_or(score.scored_class);
+        let name = self.part_name(document, score.doubt, scratch);
         scratch.build_rows(self.layers());
         let posterior = scratch.probabilities();
         // With two classes the other one; with more the strongest rival.
@@ -198,7 +201,7 @@ impl Filter {
             terms
         };
         let (terms, pieces) = (sorted(known, values), sorted(pieces, Vec::new()));
-        Ok(Explanation { score, class, against, intercept, terms, pieces, unknown, part: None })
+        Ok(Explanation { score, class, against, intercept, terms, pieces, unknown, part: name })
     }
 
     /// An entry for a word that the model does not know, although it knows pieces of it.

@@ -1,6 +1,6 @@
 //! Derives the scorer of a model from its header.
 
-use tamis_model::{ClassPrior, ClassTotals, WeightedLogOdds};
+use tamis_model::{ClassPrior, ClassTotals, NaiveBayes, WeightedLogOdds};
 use tamis_store::config::labels::{columns_of, positive_class};
 use tamis_store::config::scoring::Mixed;
 use tamis_store::error::{Error, Result};
@@ -9,7 +9,6 @@ use tamis_store::file::header::ModelHeader;
 
 use crate::scorers::expected::ExpectedScorer;
 use crate::scorers::mixed::MixedScorer;
-use crate::scorers::naive_bayes::naive_bayes;
 use crate::scorers::scorer::Scorer;
 use crate::scorers::weighted::WeightedScorer;
 
@@ -44,12 +43,13 @@ pub(crate) fn derive(
             Box::new(WeightedScorer::new(log_odds.with_lines(lines), positive, table))
         }
         FittedScoring::NaiveBayes { parameters, summary } => {
-            Box::new(naive_bayes(parameters, summary, header.classes.len())?)
+            let (bayes, expected) = (NaiveBayes::new(parameters, summary)?, header.classes.len());
+            Error::ensure(bayes.n_classes() == expected, "header", expected, bayes.n_classes())?;
+            Box::new(bayes)
         }
         FittedScoring::ExpectationMaximization { settings, model } => {
-            if model.n_classes() != header.classes.len() || !model.is_consistent() {
-                return Err(Error::inconsistent("header", header.classes.len(), model.n_classes()));
-            }
+            let (expected, got) = (header.classes.len(), model.n_classes());
+            Error::ensure(expected == got && model.is_consistent(), "header", expected, got)?;
             Box::new(ExpectedScorer::new(model.clone(), settings.transform, &header.totals))
         }
         FittedScoring::Mixed { settings, table } => {

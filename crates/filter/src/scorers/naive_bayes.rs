@@ -1,25 +1,12 @@
 //! Textbook naive Bayes.
 
-use tamis_model::{ClassId, NaiveBayes, Parameters, Summary, TermEntry};
-use tamis_store::error::{Error, Result};
+use tamis_model::{ClassId, NaiveBayes, TermEntry};
+use tamis_store::error::Result;
 use tamis_store::store::layers::{DecodedTerm, Layers};
 use tamis_tokenizer::TermId;
 
 use crate::scorers::scorer::{Explained, Reasons, Scorer, over_rivals};
 use crate::scorers::scratch::Scratch;
-
-/// Derives naive Bayes from the summary of a model with this number of classes.
-pub(crate) fn naive_bayes(
-    parameters: &Parameters,
-    summary: &Summary,
-    n_classes: usize,
-) -> Result<NaiveBayes> {
-    let bayes = NaiveBayes::new(parameters, summary)?;
-    match bayes.n_classes() == n_classes {
-        true => Ok(bayes),
-        false => Err(Error::inconsistent("header", n_classes, bayes.n_classes())),
-    }
-}
 
 impl Scorer for NaiveBayes {
     fn n_sums(&self) -> usize {

@@ -142,8 +142,7 @@ impl Scorer for WeightedScorer {
         readings.beside = self.beside(layers, counted)?;
         self.log_odds.log_odds(readings, posterior);
         let beside = readings.beside.iter().filter(|scores| !scores.is_empty()).count();
-        let known_terms = readings.known_terms + beside;
-        Ok(known_terms)
+        Ok(readings.known_terms + beside)
     }
 
     fn weigh_parts(&self, scratch: &mut Scratch) -> Option<PartVerdict> {

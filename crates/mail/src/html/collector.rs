@@ -23,8 +23,6 @@ impl<'h> TokenSink<'h> for StyleCollector {
         self.applies = media.is_none_or(|media| media_matches(&media.to_ascii_lowercase()));
     }
 
-    fn end_tag(&mut self, _: Name) {}
-
     fn style_sheet(&mut self, text: &str) {
         if self.applies {
             self.sheet.add(text, self.quirks.unwrap_or(true));

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use memchr::memmem;
 
-use crate::html::read_html;
+use crate::html::{read_html, tokens};
 
 /// Returns the text of a document that is HTML, as pages are. Any other stays as it is, XML and source code too, whose tags
 /// say what it is.
@@ -58,9 +58,8 @@ fn after_space(text: &str) -> &str {
 
 /// Whether `text` begins with `with` as a whole word. Case does not matter.
 fn begins(text: &str, with: &str) -> bool {
-    let bytes = text.as_bytes();
-    bytes.get(..with.len()).is_some_and(|start| start.eq_ignore_ascii_case(with.as_bytes()))
-        && !bytes.get(with.len()).is_some_and(|next| next.is_ascii_alphanumeric() || *next == b'-')
+    let goes_on = |next: &u8| next.is_ascii_alphanumeric() || *next == b'-';
+    tokens::begins(text.as_bytes(), with) && !text.as_bytes().get(with.len()).is_some_and(goes_on)
 }
 
 fn find(text: &str, what: &str) -> Option<usize> {

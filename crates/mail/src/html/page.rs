@@ -6,7 +6,7 @@ use crate::html::open::{OpenElement, hints};
 use crate::html::sheet::{StyleSheet, Subject};
 use crate::html::style::Style;
 use crate::html::tags::{Attribute, Name, Tag};
-use crate::html::tokens::{Attributes, TokenSink, separate, value};
+use crate::html::tokens::{Attributes, TokenSink, begins, separate, value};
 use std::borrow::Cow;
 use std::mem;
 
@@ -76,8 +76,6 @@ struct Format<'h> {
 }
 
 impl<'h> TokenSink<'h> for Page<'h> {
-    fn doctype(&mut self, _: &str) {}
-
     fn start_tag(&mut self, name: Name, attributes: &mut Attributes<'h>) {
         let tag = Tag::of(name);
         self.links(attributes);
@@ -146,8 +144,6 @@ impl<'h> TokenSink<'h> for Page<'h> {
             _ => self.close(tag, |element| element.subject.name == name, Tag::is_barrier),
         }
     }
-
-    fn style_sheet(&mut self, _: &str) {}
 
     fn text(&mut self, encoded: &str) -> &mut String {
         if self.top().tag.is_between_cells() && encoded.bytes().all(|byte| byte.is_ascii_whitespace()) {
@@ -560,8 +556,5 @@ impl<'h> Page<'h> {
 }
 
 fn leads_elsewhere(link: &str) -> bool {
-    let link = link.as_bytes();
-    [&b"http:"[..], b"https:", b"ftp:", b"mailto:"]
-        .iter()
-        .any(|scheme| link.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme)))
+    ["http:", "https:", "ftp:", "mailto:"].iter().any(|scheme| begins(link.as_bytes(), scheme))
 }

@@ -14,13 +14,13 @@ pub(super) fn value<'a>(attributes: &'a Attributes<'_>, wanted: Attribute) -> Op
 /// Takes the tokens of a document.
 pub(super) trait TokenSink<'h> {
     /// Takes a document type: what follows `<!doctype`.
-    fn doctype(&mut self, declaration: &str);
+    fn doctype(&mut self, _declaration: &str) {}
     /// Takes a start tag. Attributes may be moved out.
     fn start_tag(&mut self, name: Name, attributes: &mut Attributes<'h>);
     /// Takes an end tag.
-    fn end_tag(&mut self, name: Name);
+    fn end_tag(&mut self, _name: Name) {}
     /// Takes the contents of the style sheet whose start tag came last.
-    fn style_sheet(&mut self, text: &str);
+    fn style_sheet(&mut self, _text: &str) {}
     /// Returns where the text that follows belongs: `encoded`, in which references are not yet decoded.
     fn text(&mut self, encoded: &str) -> &mut String;
 }
@@ -238,6 +238,11 @@ fn decoded(value: &str) -> Cow<'_, str> {
         return Cow::Borrowed(value);
     }
     without_nul(htmlize::unescape_attribute(value))
+}
+
+/// Whether bytes begin with a word. Case does not matter.
+pub(super) fn begins(bytes: &[u8], with: &str) -> bool {
+    bytes.get(..with.len()).is_some_and(|start| start.eq_ignore_ascii_case(with.as_bytes()))
 }
 
 fn without_nul(text: Cow<'_, str>) -> Cow<'_, str> {

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::message::fields::HeaderFields;
+use crate::message::fields::{HeaderFields, is_mailbox_line};
 use crate::message::parameters::without_comments;
 
 /// The values of all header fields of a name, in any case of letters, each on one line, with encoded words still encoded; also
@@ -107,9 +107,8 @@ fn is_plain(block: &[u8]) -> bool {
         rest.is_some_and(|(_, rest)| rest.starts_with(b" ") || rest.starts_with(b"\t"))
             || line.strip_suffix(b"\r").unwrap_or(line).contains(&b'\r')
     };
-    let is_of_mailbox = |line: &[u8]| line.starts_with(b"From ") || line.starts_with(b">From ");
     let lines = || block.split(|byte| *byte == b'\n');
-    !block.contains(&0) && !lines().any(is_odd) && !lines().skip(1).any(is_of_mailbox)
+    !block.contains(&0) && !lines().any(is_odd) && !lines().skip(1).any(is_mailbox_line)
 }
 
 /// A text with one space for white space, and none around `@` and `.`, where addresses may have some.

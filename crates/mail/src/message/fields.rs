@@ -228,6 +228,16 @@ pub(crate) fn verdicts_in(raw: &[u8], from: usize, is_wanted: impl Fn(&str) -> b
     found
 }
 
+/// Copies a part of a message without the ranges `left_out`.
+pub(crate) fn copy_without(left_out: &[Range<usize>], raw: &[u8], part: Range<usize>, out: &mut Vec<u8>) {
+    let mut copied = part.start;
+    for range in left_out {
+        out.extend_from_slice(&raw[copied..range.start]);
+        copied = range.end;
+    }
+    out.extend_from_slice(&raw[copied..part.end]);
+}
+
 /// Whether the line may be a boundary: `--` and more, but not a bare `--` or the blank of a signature.
 fn begins_part(rest: &[u8]) -> bool {
     rest.starts_with(b"--") && rest.get(2).is_some_and(u8::is_ascii_graphic)
@@ -257,7 +267,7 @@ static ENDS_NAME: [bool; 256] = {
     ends
 };
 
-fn is_mailbox_line(line: &[u8]) -> bool {
+pub(crate) fn is_mailbox_line(line: &[u8]) -> bool {
     line.starts_with(b"From ") || line.starts_with(b">From ")
 }
 

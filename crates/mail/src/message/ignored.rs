@@ -133,7 +133,7 @@ pub(crate) fn matches_any(name: &str, patterns: &[String]) -> bool {
     })
 }
 
-fn begins_with(name: &str, prefix: &str) -> bool {
+pub(crate) fn begins_with(name: &str, prefix: &str) -> bool {
     let start = name.as_bytes().get(..prefix.len());
     start.is_some_and(|start| start.eq_ignore_ascii_case(prefix.as_bytes()))
 }

@@ -91,9 +91,7 @@ impl fmt::Display for LimitsHit {
             (self.depth, "depth"),
             (self.wrapper, "wrapper"),
         ];
-        for (i, (_, name)) in names.iter().filter(|(hit, _)| *hit).enumerate() {
-            write!(f, "{}{name}", if i > 0 { ", " } else { "" })?;
-        }
-        Ok(())
+        let hit: Vec<_> = names.iter().filter(|(hit, _)| *hit).map(|(_, name)| *name).collect();
+        f.write_str(&hit.join(", "))
     }
 }

@@ -3,7 +3,9 @@ use crate::html::looks_like_html;
 use crate::message::body_parts::{body_parts, guess_boundary};
 use crate::message::charset;
 use crate::message::encoded_word::decode_words;
-use crate::message::fields::{Field, HeaderFields, is_empty_line, looks_like_mail, verdicts_in};
+use crate::message::fields::{
+    Field, HeaderFields, copy_without, is_empty_line, looks_like_mail, verdicts_in,
+};
 use crate::message::ignored::is_verdict;
 use crate::message::limits::{Limits, LimitsHit};
 use crate::message::part::{Part, PartHeader, declared, is_message, is_multipart};
@@ -322,12 +324,8 @@ fn without_verdicts(body: &[u8]) -> Cow<'_, [u8]> {
     if forged.is_empty() {
         return Cow::Borrowed(body);
     }
-    let (mut kept, mut copied) = (Vec::with_capacity(body.len()), 0);
-    for range in forged {
-        kept.extend_from_slice(&body[copied..range.start]);
-        copied = range.end;
-    }
-    kept.extend_from_slice(&body[copied..]);
+    let mut kept = Vec::with_capacity(body.len());
+    copy_without(&forged, body, 0..body.len(), &mut kept);
     Cow::Owned(kept)
 }
 

@@ -22,12 +22,7 @@ pub(super) const MOST_HOPS: usize = 2;
 const MOST_HOSTS: usize = 8;
 const MOST_IPS: usize = 4;
 
-pub(super) fn terms(message: &Message, out: &mut Emitter<'_>) {
-    people(message, out);
-    route(message, out);
-}
-
-fn route(message: &Message, out: &mut Emitter<'_>) {
+pub(super) fn route(message: &Message, out: &mut Emitter<'_>) {
     let hops = || message.values("received").take(MOST_HOPS);
     out.number("rcvd:n:", hops().count());
     let mut map = Map::default();
@@ -69,7 +64,7 @@ fn message_id(value: &str, out: &mut Emitter<'_>) {
 }
 
 /// Emits the words, addresses and domains of senders and recipients, and the number of recipients.
-fn people(message: &Message, out: &mut Emitter<'_>) {
+pub(super) fn people(message: &Message, out: &mut Emitter<'_>) {
     let (mut left, mut recipients, mut buffer) = (MOST_IN_ALL, 0, String::new());
     for name in FIELDS {
         for value in message.values(name) {

@@ -3,6 +3,7 @@ use super::emitter::Emitter;
 use super::route::MOST_HOPS;
 use super::scan::cut;
 use crate::message::Message;
+use crate::message::ignored::begins_with;
 use crate::message::parameters::MimeParameters;
 use crate::message::part::Part;
 use memchr::memchr2_iter;
@@ -31,8 +32,7 @@ pub(super) fn terms(message: &Message, out: &mut Emitter<'_>) {
 /// Whether the name of a field is no evidence: any sender can copy the field from other mail, and it tells little of real
 /// mail that the rest does not.
 fn is_free(name: &str) -> bool {
-    let is_extension = name.get(..2).is_some_and(|start| start.eq_ignore_ascii_case("x-"));
-    is_extension || SIGNATURES.iter().any(|signature| name.eq_ignore_ascii_case(signature))
+    begins_with(name, "x-") || SIGNATURES.iter().any(|signature| name.eq_ignore_ascii_case(signature))
 }
 
 /// Fields that sign a message. Nobody checks them here, so they may be copied from another one.
@@ -73,10 +73,7 @@ fn content_type(value: &str, out: &mut Emitter<'_>) {
 
 /// Whether a value may have a boundary parameter; a quick test, since most have none. Case does not matter.
 fn mentions_boundary(value: &str) -> bool {
-    let name = b"boundary";
-    memchr2_iter(b'b', b'B', value.as_bytes()).any(|at| {
-        value.as_bytes()[at..].get(..name.len()).is_some_and(|word| word.eq_ignore_ascii_case(name))
-    })
+    memchr2_iter(b'b', b'B', value.as_bytes()).any(|at| begins_with(&value[at..], "boundary"))
 }
 
 /// Emits terms of the header fields: names, sequence, and unusual case.
@@ -146,7 +143,7 @@ pub(super) fn subject(subject: &str, out: &mut Emitter<'_>) {
     if subject.contains('!') {
         out.term(&["subj:excl"]);
     }
-    if subject.get(..3).is_some_and(|start| start.eq_ignore_ascii_case("re:")) {
+    if begins_with(subject, "re:") {
         out.term(&["subj:re"]);
     }
 }

@@ -28,9 +28,7 @@ impl TableColumns {
             |expected: &str, got: String| Err(Reason::Columns { expected: expected.into(), got }.into());
         recipe.columns.sort_by(|a, b| a.name.cmp(&b.name));
         let n = recipe.columns.len();
-        if n > MOST {
-            return Err(Reason::TooLarge { what: "columns", limit: MOST as u64, got: n as u64 }.into());
-        }
+        Reason::TooLarge { what: "columns", limit: MOST as u64, got: n as u64 }.unless(n <= MOST)?;
         match (recipe.kind, n) {
             (Kind::Table, 0) => return fail("at least one of a table", "none".to_owned()),
             (Kind::Mail | Kind::Text, 1..) => {

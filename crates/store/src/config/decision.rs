@@ -90,10 +90,8 @@ impl Decision {
     /// # Errors
     /// The probability is not at least 0 and below 1.
     pub fn with_unsure_below(self, probability: f64) -> Result<Self> {
-        if !(0.0..1.0).contains(&probability) {
-            let message = format!("expected a probability of at least 0 and below 1, got {probability}");
-            return Err(Error::option("unsure", message));
-        }
+        let message = format_args!("expected a probability of at least 0 and below 1, got {probability}");
+        Error::ensure_option((0.0..1.0).contains(&probability), "unsure", message)?;
         let probability = probability.max(0.5);
         let upper = (probability / (1.0 - probability)).ln();
         Ok(Decision { upper, lower: -upper, ..self })
@@ -111,10 +109,7 @@ impl Decision {
     /// A share is not between 0 and 1.
     pub fn with_prior(self, positive: f64, training: f64) -> Result<Self> {
         let logit = |p: f64| (p / (1.0 - p)).ln();
-        if !(positive > 0.0 && positive < 1.0) {
-            let message = format!("expected a share between 0 and 1, got {positive}");
-            return Err(Error::option("prior", message));
-        }
+        check_share("prior", positive)?;
         let shift = if training > 0.0 && training < 1.0 {
             logit(positive) - logit(training)
         } else {
@@ -129,9 +124,8 @@ impl Decision {
     /// # Errors
     /// The cost is not positive and finite.
     pub fn with_cost(self, cost: f64) -> Result<Self> {
-        if !(cost > 0.0 && cost.is_finite()) {
-            return Err(Error::option("cost", format!("expected a positive number, got {cost}")));
-        }
+        let message = format_args!("expected a positive number, got {cost}");
+        Error::ensure_option(cost > 0.0 && cost.is_finite(), "cost", message)?;
         self.with_threshold(cost.ln())
     }
 
@@ -140,9 +134,8 @@ impl Decision {
     /// # Errors
     /// The threshold is not finite.
     pub fn with_threshold(self, upper: f64) -> Result<Self> {
-        if !upper.is_finite() {
-            return Err(Error::option("threshold", format!("expected a finite number, got {upper}")));
-        }
+        let message = format_args!("expected a finite number, got {upper}");
+        Error::ensure_option(upper.is_finite(), "threshold", message)?;
         Ok(Decision { upper, lower: self.lower.min(upper), ..self })
     }
 
@@ -167,11 +160,10 @@ impl Decision {
     /// # Errors
     /// If they are not numbers in their ranges.
     pub fn check(&self) -> Result<()> {
-        let finite = [self.shift, self.upper, self.lower].iter().all(|n| n.is_finite());
-        if finite && self.lower <= self.upper {
-            return Ok(());
-        }
-        Err(Error::inconsistent("header", "finite thresholds, the lower one first", format!("{self:?}")))
+        let are_finite = [self.shift, self.upper, self.lower].iter().all(|n| n.is_finite());
+        let is_well = are_finite && self.lower <= self.upper;
+        let expected = "finite thresholds, the lower one first";
+        Error::ensure(is_well, "header", expected, format_args!("{self:?}"))
     }
 }
 
@@ -200,6 +192,11 @@ impl LabelDecision {
     pub fn is_finite(&self) -> bool {
         self.line.iter().chain([&self.threshold]).all(|number| number.is_finite())
     }
+}
+
+pub(crate) fn check_share(option: &'static str, share: f64) -> Result<()> {
+    let message = format_args!("expected a share between 0 and 1, got {share}");
+    Error::ensure_option(share > 0.0 && share < 1.0, option, message)
 }
 
 /// F1 from true positives, false positives and false negatives; 0 if there are no true positives.

@@ -50,10 +50,7 @@ pub fn join_labels<'a>(labels: impl IntoIterator<Item = &'a str>) -> String {
     let mut labels: Vec<_> = labels.into_iter().filter(|label| !label.is_empty()).collect();
     labels.sort_unstable();
     labels.dedup();
-    match labels.is_empty() {
-        true => NO_LABELS.to_owned(),
-        false => labels.join(NO_LABELS),
-    }
+    if labels.is_empty() { NO_LABELS.to_owned() } else { labels.join(NO_LABELS) }
 }
 
 /// The labels of a set, in alphabetical order, from the name that [`join_labels`] gave it.
@@ -107,10 +104,7 @@ pub const UNSURE: &str = "unsure";
 /// # Errors
 /// If the label looks the same as `unsure`.
 pub fn check_label(label: &str) -> Result<()> {
-    match folded(label) == UNSURE {
-        true => Err(Reason::ReservedLabel { got: label.to_owned() }.into()),
-        false => Ok(()),
-    }
+    Reason::ReservedLabel { got: label.to_owned() }.unless(folded(label) != UNSURE)
 }
 
 /// Checks the labels of a new model.

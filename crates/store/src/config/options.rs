@@ -10,7 +10,7 @@ use tamis_model::{
 use tamis_tokenizer::{Ngrams, PieceLengths};
 
 use crate::config::column::{Column, ColumnKind};
-use crate::config::decision::{Decision, DecisionOptions};
+use crate::config::decision::{Decision, DecisionOptions, check_share};
 use crate::config::labels::positive_class;
 use crate::config::recipe::{Keep, Recipe};
 use crate::config::refinement::Refinement;
@@ -164,10 +164,8 @@ impl PriorOption {
             PriorOption::Shares(shares) => shares,
         };
         if let Some(label) = shares.keys().find(|label| classes.index(label).is_none()) {
-            return refused(
-                "class_prior",
-                format!("expected labels of the documents ({classes}), got {label:?}"),
-            );
+            let message = format_args!("expected labels of the documents ({classes}), got {label:?}");
+            return refused("class_prior", message);
         }
         let share = |(_, label)| match shares.get(label) {
             Some(share) => Ok(*share),
@@ -284,10 +282,9 @@ impl ScoringOptions {
         options.regularisation = self.regularisation.unwrap_or(options.regularisation);
         in_range("regularisation", options.check())?;
         options.correction = self.correction.unwrap_or(options.correction);
-        if !options.correction && self.regularisation.is_some() {
-            let message = "expected none without a correction, which leaves nothing to regularise";
-            return refused("regularisation", message);
-        }
+        let message = "expected none without a correction, which leaves nothing to regularise";
+        let is_well = options.correction || self.regularisation.is_none();
+        Error::ensure_option(is_well, "regularisation", message)?;
         options.alpha = self.smoothing()?;
         options.seed = self.seed.unwrap_or(options.seed);
         Ok(Scoring::Weighted(options))
@@ -297,11 +294,10 @@ impl ScoringOptions {
         let ScoringOptions { idf_power, correction, regularisation, .. } = *self;
         let of_weighted = ScoringOptions { idf_power, correction, regularisation, ..Default::default() };
         of_weighted.expect_none("expected weighted scoring, got naive Bayes")?;
-        if self.occurrences && likelihood.counts_presence_only() {
-            let message =
-                format!("expected a likelihood other than {likelihood}, which counts presence only");
-            return refused("occurrences", message);
-        }
+        let message =
+            format_args!("expected a likelihood other than {likelihood}, which counts presence only");
+        let is_well = !self.occurrences || !likelihood.counts_presence_only();
+        Error::ensure_option(is_well, "occurrences", message)?;
         let mut parameters = Parameters { likelihood, ..Scoring::parameters() };
         if self.occurrences {
             parameters.counting = Counting::Occurrences;
@@ -356,13 +352,6 @@ impl ScoringOptions {
 
 fn refused<T>(option: &'static str, message: impl fmt::Display) -> Result<T> {
     Err(Error::option(option, message))
-}
-
-fn check_share(option: &'static str, share: f64) -> Result<()> {
-    match share > 0.0 && share < 1.0 {
-        true => Ok(()),
-        false => refused(option, format!("expected a share between 0 and 1, got {share}")),
-    }
 }
 
 /// Names the option in the error of a value out of its range.
@@ -518,13 +507,12 @@ impl TrainOptions {
     pub fn check_for(&self, n_labels: usize) -> Result<()> {
         let DecisionOptions { max_fpr, min_precision, cost, prior, unsure } = self.decision;
         let are_many = self.labels == Labels::Many;
-        if are_many && !matches!(self.scoring(), Scoring::Weighted(_)) {
-            return refused("labels", "expected weighted scoring for many labels, got naive Bayes");
-        }
-        if min_precision.is_some() && !are_many {
-            return refused("min_precision", "expected a model of many labels, got one label a document");
-        }
-        if n_labels == 2 && !are_many && matches!(self.scoring(), Scoring::Weighted(_)) {
+        let is_weighted = matches!(self.scoring(), Scoring::Weighted(_));
+        let expected = "expected weighted scoring for many labels, got naive Bayes";
+        Error::ensure_option(is_weighted || !are_many, "labels", expected)?;
+        let expected = "expected a model of many labels, got one label a document";
+        Error::ensure_option(min_precision.is_none() || are_many, "min_precision", expected)?;
+        if n_labels == 2 && !are_many && is_weighted {
             return Ok(());
         }
         let expected = "expected two labels and weighted scoring";

@@ -264,9 +264,8 @@ impl Scoring {
     pub fn check(&self, recipe: &Recipe, keep: Keep) -> Result<()> {
         let fail =
             |expected: &str, got: String| Err(Reason::Columns { expected: expected.into(), got }.into());
-        if recipe.vectors.is_some() && self.weighted().is_none() {
-            return Err(Error::option("vectors", "expected weighted scoring, got another"));
-        }
+        let is_well = recipe.vectors.is_none() || self.weighted().is_some();
+        Error::ensure_option(is_well, "vectors", "expected weighted scoring, got another")?;
         match (self, not_text(recipe)) {
             (Scoring::Mixed(_), _) if recipe.kind != Kind::Table => {
                 fail("a table for mixed naive Bayes", recipe.kind.to_string())

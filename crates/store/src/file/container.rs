@@ -72,9 +72,7 @@ pub fn encode(header: &impl Serialize) -> Result<Vec<u8>> {
     let encoded = bincode::serde::encode_to_vec(header, config())
         .map_err(|e| Error::inconsistent("header", "a header that can be encoded", e))?;
     let (limit, got) = (HEADER_LIMIT as u64, encoded.len() as u64);
-    if got > limit {
-        return Err(Reason::TooLarge { what: "bytes of header", limit, got }.into());
-    }
+    Reason::TooLarge { what: "bytes of header", limit, got }.unless(got <= limit)?;
     Ok(encoded)
 }
 
@@ -82,9 +80,8 @@ pub fn encode(header: &impl Serialize) -> Result<Vec<u8>> {
 pub fn decode<T: DeserializeOwned>(encoded: &[u8]) -> Result<T> {
     let (header, consumed) = bincode::serde::decode_from_slice(encoded, config())
         .map_err(|e| Error::inconsistent("header", "a header that can be decoded", e))?;
-    if consumed != encoded.len() {
-        return Err(Error::inconsistent("header", format_args!("{consumed} bytes"), encoded.len()));
-    }
+    let (expected, got) = (format_args!("{consumed} bytes"), encoded.len());
+    Error::ensure(consumed == got, "header", expected, got)?;
     Ok(header)
 }
 
@@ -118,16 +115,12 @@ impl<'a> Preface<'a> {
         let Some((preface, rest)) = file.split_first_chunk::<PREFACE>() else {
             return Err(cut_short(PREFACE));
         };
-        let [got, length, _, checksum] = [8, 12, 16, 20].map(|at| number(preface, at));
-        if got != version {
-            return Err(Reason::Version { expected: version, got }.into());
-        }
+        let [got, length, _, checksum] = [8, 12, 16, 20].map(|at| number(&preface[at..at + 4]));
+        Reason::Version { expected: version, got }.unless(got == version)?;
         let start = PREFACE + length as usize;
         let header = rest.get(..length as usize).ok_or_else(|| cut_short(start))?;
         let got = header_checksum(&preface[size_of::<Magic>()..PREFACE - 4], header);
-        if got != checksum {
-            return Err(Reason::Checksum { part: "header", offset: 0, expected: checksum, got }.into());
-        }
+        Reason::Checksum { part: "header", offset: 0, expected: checksum, got }.unless(got == checksum)?;
         Ok(Preface { checksum, header, start })
     }
 }
@@ -137,8 +130,9 @@ fn header_checksum(numbers: &[u8], encoded: &[u8]) -> u32 {
     checksum(crc32fast::hash(numbers), encoded)
 }
 
-fn number(preface: &[u8; PREFACE], at: usize) -> u32 {
-    preface[at..at + 4].iter().rev().fold(0, |n, byte| n << 8 | u32::from(*byte))
+/// The number that bytes are, the lowest first.
+pub(crate) fn number(bytes: &[u8]) -> u32 {
+    bytes.iter().rev().fold(0, |n, byte| n << 8 | u32::from(*byte))
 }
 
 /// Lays out sections of these names and lengths from `start` on, each followed by its checksums. Also returns the end
@@ -153,13 +147,8 @@ pub fn layout(
     let end = lengths.clone().fold(start as u128, |end, (_, length)| {
         end + u128::from(length) + 4 * u128::from(length).div_ceil(BLOCK as u128)
     });
-    if end > file_length as u128 {
-        return Err(Reason::Length {
-            expected: u64::try_from(end).unwrap_or(u64::MAX),
-            got: file_length as u64,
-        }
-        .into());
-    }
+    let expected = u64::try_from(end).unwrap_or(u64::MAX);
+    Reason::Length { expected, got: file_length as u64 }.unless(end <= file_length as u128)?;
     // all within the file, so every length fits a usize
     let mut at = start;
     let sections = lengths.map(|(name, length)| {

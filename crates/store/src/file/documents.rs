@@ -7,6 +7,7 @@ use zerocopy::little_endian::{F32, I32, I64, U16, U32, U64};
 use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 use crate::error::{Error, Result};
+use crate::file::terms::{put_run, take_run};
 use crate::file::varint::{put_counted, put_varint, take_counted, take_varint, unzigzag, zigzag};
 use crate::kind::Kind;
 
@@ -204,8 +205,7 @@ pub fn decode_dense(bytes: &mut &[u8]) -> Result<Box<[f32]>> {
     let broken = || Error::inconsistent("vectors", "dense vectors of finite numbers", "other bytes");
     let length =
         take_varint(bytes).and_then(|n| usize::try_from(n).ok()?.checked_mul(4)).ok_or_else(broken)?;
-    let (values, rest) = bytes.split_at_checked(length).ok_or_else(broken)?;
-    *bytes = rest;
+    let values = bytes.split_off(..length).ok_or_else(broken)?;
     let dense: Box<[f32]> = values.as_chunks().0.iter().map(|value| f32::from_le_bytes(*value)).collect();
     dense.iter().all(|value| value.is_finite()).then_some(dense).ok_or_else(broken)
 }
@@ -263,18 +263,12 @@ pub fn named(name: Box<str>) -> Option<String> {
 
 /// Appends a name, which may be empty.
 pub fn encode_name(name: &str, out: &mut Vec<u8>) {
-    put_varint(name.len() as u64, out);
-    out.extend_from_slice(name.as_bytes());
+    put_run(name.as_bytes(), out);
 }
 
 /// Reads a name.
 pub(crate) fn decode_name(bytes: &mut &[u8]) -> Result<Box<str>> {
-    let length = take_varint(bytes).filter(|length| *length <= LONGEST as u64);
-    let taken = length.and_then(|length| bytes.split_at_checked(length as usize));
-    let name = taken.and_then(|(name, rest)| {
-        *bytes = rest;
-        std::str::from_utf8(name).ok().filter(|name| is_name(name))
-    });
+    let name = take_run(bytes).and_then(|name| std::str::from_utf8(name).ok()).filter(|name| is_name(name));
     name.map(Box::from).ok_or_else(|| Error::inconsistent("vectors", "names of documents", "other bytes"))
 }
 

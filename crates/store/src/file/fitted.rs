@@ -143,27 +143,22 @@ impl TableStatistics {
         let expected = (n_reals, n - n_reals, n, n_classes);
         let classes = self.reals.documents().len();
         let got = (self.reals.n_features(), self.groups.len(), self.missing.len(), classes);
-        if got != expected {
-            let debug = |numbers| format!("{numbers:?} numbers, groups, columns and classes");
-            return Err(Error::inconsistent("header", debug(expected), debug(got)));
-        }
+        let of = "numbers, groups, columns and classes";
+        let (shown, shown_got) = (format_args!("{expected:?} {of}"), format_args!("{got:?} {of}"));
+        Error::ensure(got == expected, "header", shown, shown_got)?;
         let MixedChoices { trust: Trust { reals, categories, texts }, .. } = self.chosen;
-        match [reals, categories, texts].into_iter().find(|power| !(power.is_finite() && *power >= 0.0)) {
-            Some(got) => Err(Error::inconsistent("header", "finite powers of at least 0", got)),
-            None => Ok(()),
-        }
+        [reals, categories, texts].into_iter().try_for_each(|power| {
+            let is_well = power.is_finite() && power >= 0.0;
+            Error::ensure(is_well, "header", "finite powers of at least 0", power)
+        })
     }
 
     /// Checks it against the counts, which are consistent. In each column, every row has a cell or misses it.
     pub fn verify(&self, columns: &[Column], totals: &[ClassTotals], groups: &[Summary]) -> Result<()> {
-        let fail = |expected: String, got: String| Err(Error::inconsistent("header", expected, got));
-        if self.groups != groups {
-            return fail("the columns' summaries of the counts".into(), "others".into());
-        }
+        Error::ensure(self.groups == groups, "header", "the columns' summaries of the counts", "others")?;
         let documents: Vec<f64> = totals.iter().map(|t| t.documents as f64).collect();
-        if self.reals.documents() != documents {
-            return fail(format!("{documents:?} rows a class"), format!("{:?}", self.reals.documents()));
-        }
+        let (expected, got) = (format_args!("{documents:?} rows a class"), self.reals.documents());
+        Error::ensure(got == documents, "header", expected, format_args!("{got:?}"))?;
         let (mut reals, mut groups) = (0.., self.groups.iter());
         let rows: f64 = documents.iter().sum();
         for (column, &missing) in columns.iter().zip(&self.missing) {
@@ -180,12 +175,8 @@ impl TableStatistics {
                 ColumnKind::Text => missing as f64 <= rows,
                 _ => present + missing as f64 == rows,
             };
-            if !fits {
-                return fail(
-                    format!("{rows} cells of column {:?}, missing ones among them", column.name),
-                    format!("{present} and {missing} missing"),
-                );
-            }
+            let expected = format_args!("{rows} cells of column {:?}, missing ones among them", column.name);
+            Error::ensure(fits, "header", expected, format_args!("{present} and {missing} missing"))?;
         }
         Ok(())
     }

@@ -245,37 +245,22 @@ impl ModelHeader {
     /// Checks that the header's fields are consistent.
     pub fn check(&self) -> Result<()> {
         let n_classes = self.classes.len();
-        if n_classes < 2 {
-            return Err(Error::inconsistent("header", "at least 2 labels", n_classes));
-        }
+        Error::ensure(n_classes >= 2, "header", "at least 2 labels", n_classes)?;
         let ModelHeader { scoring, recipe, totals, .. } = self;
         // unlabelled documents are counted in a class of their own
         let most = n_classes + usize::from(scoring.has_expected_counts());
-        if !(n_classes..=most).contains(&totals.len()) {
-            return Err(Error::inconsistent("header", format!("totals of {n_classes} labels"), totals.len()));
-        }
+        let (expected, got) = (format_args!("totals of {n_classes} labels"), totals.len());
+        Error::ensure((n_classes..=most).contains(&got), "header", expected, got)?;
         check_totals(totals)?;
         check_vectors(&self.vectors, recipe, totals.len())?;
-        if !recipe.columns.is_sorted_by(|a, b| a.name < b.name) {
-            return Err(Error::inconsistent(
-                "header",
-                "columns in the order of their names",
-                "another order",
-            ));
-        }
-        if self.expected.is_some_and(|expected| !scoring.is_calibrated() || !expected.fits(n_classes)) {
-            return Err(Error::inconsistent("header", "expected errors that suit the labels", "others"));
-        }
-        if matches!(scoring, FittedScoring::RobinsonFisher(_)) && n_classes != 2 {
-            return Err(Error::inconsistent(
-                "header",
-                "2 labels for Robinson and Fisher's scoring",
-                n_classes,
-            ));
-        }
-        if scoring.chosen().is_some_and(|chosen| !chosen.labels.iter().all(LabelDecision::is_finite)) {
-            return Err(Error::inconsistent("header", "finite thresholds of labels", "others"));
-        }
+        let are_sorted = recipe.columns.is_sorted_by(|a, b| a.name < b.name);
+        Error::ensure(are_sorted, "header", "columns in the order of their names", "another order")?;
+        let fits = self.expected.is_none_or(|of| scoring.is_calibrated() && of.fits(n_classes));
+        Error::ensure(fits, "header", "expected errors that suit the labels", "others")?;
+        let suits = n_classes == 2 || !matches!(scoring, FittedScoring::RobinsonFisher(_));
+        Error::ensure(suits, "header", "2 labels for Robinson and Fisher's scoring", n_classes)?;
+        let are_finite = scoring.chosen().is_none_or(|of| of.labels.iter().all(LabelDecision::is_finite));
+        Error::ensure(are_finite, "header", "finite thresholds of labels", "others")?;
         scoring.options().check(recipe, self.stored.keep)?;
         self.decision.check()
     }
@@ -284,9 +269,8 @@ impl ModelHeader {
 /// Checks that sums over all classes do not overflow.
 pub(crate) fn check_totals(totals: &[ClassTotals]) -> Result<()> {
     for of in [|t: &ClassTotals| t.documents, |t: &ClassTotals| t.df, |t: &ClassTotals| t.tf] {
-        if totals.iter().map(of).try_fold(0, u64::checked_add).is_none() {
-            return Err(Error::inconsistent("header", "totals that add up below 2^64", "more"));
-        }
+        let sum = totals.iter().map(of).try_fold(0, u64::checked_add);
+        Error::ensure(sum.is_some(), "header", "totals that add up below 2^64", "more")?;
     }
     Ok(())
 }
@@ -300,10 +284,8 @@ pub(crate) fn check_vectors(
     let shape = |dimensions: usize, n_classes: usize| (dimensions, n_classes);
     let expected = recipe.vectors.as_ref().map(|space| shape(space.dimensions as usize, n_classes));
     let got = vectors.as_ref().map(|vectors| shape(vectors.n_dimensions(), vectors.documents().len()));
-    match expected == got {
-        true => Ok(()),
-        false => Err(Error::inconsistent("header", format!("vectors of {expected:?}"), format!("{got:?}"))),
-    }
+    let vectors = format_args!("vectors of {expected:?}");
+    Error::ensure(expected == got, "header", vectors, format_args!("{got:?}"))
 }
 
 /// Writes a model file.

@@ -19,16 +19,15 @@
 //! a varint).
 
 use tamis_model::Coefficient;
-use zerocopy::little_endian::U64;
 use zerocopy::{FromBytes, IntoBytes};
 
 use crate::error::{Error, Reason, Result};
-use crate::file::container::checksum;
+use crate::file::container::{checksum, number};
 use crate::file::documents::{
     DocumentRecord, StoredDocument, decode_coefficients, decode_dense, decode_name, decode_vector,
     encode_coefficients, encode_dense, encode_name, encode_vector,
 };
-use crate::file::terms::limited;
+use crate::file::terms::{limited, put_run, take_run};
 use crate::file::varint::{put_varint, take_varint};
 
 /// What happened to a document; in the log its position here.
@@ -200,10 +199,6 @@ fn is_zeros(bytes: &[u8]) -> bool {
     !bytes.is_empty() && bytes.iter().all(|byte| *byte == 0)
 }
 
-fn number(bytes: &[u8]) -> u32 {
-    bytes.iter().rev().fold(0, |n, byte| n << 8 | u32::from(*byte))
-}
-
 impl LogEntry {
     /// Appends the entry.
     pub fn write(&self, out: &mut Vec<u8>) {
@@ -216,8 +211,7 @@ impl LogEntry {
         put_varint(self.new_terms.len() as u64, out);
         for (fingerprint, text) in &self.new_terms {
             out.extend(fingerprint.to_le_bytes());
-            put_varint(text.len() as u64, out);
-            out.extend(text.as_bytes());
+            put_run(text.as_bytes(), out);
         }
         encode_name(&document.name, out);
         encode_coefficients(&document.coefficients, out);
@@ -228,15 +222,15 @@ impl LogEntry {
     /// Reads an entry over `n_terms` terms and its new ones.
     pub fn take(bytes: &mut &[u8], n_terms: usize) -> Result<LogEntry> {
         let broken = || Error::inconsistent(NAME, "whole entries", "other bytes");
-        let change = match take(bytes, 1).ok_or_else(broken)? {
-            [0] => Change::Forgotten,
-            [1] => Change::Learned,
-            [2] => Change::Corrected,
+        let change = match bytes.split_off_first().ok_or_else(broken)? {
+            0 => Change::Forgotten,
+            1 => Change::Learned,
+            2 => Change::Corrected,
             _ => return Err(broken()),
         };
         let (record, rest) = DocumentRecord::ref_from_prefix(bytes).map_err(|_| broken())?;
         *bytes = rest;
-        let features = take(bytes, 4).and_then(|b| b.try_into().ok()).map(i32::from_le_bytes);
+        let features = bytes.split_off(..4).and_then(|b| b.try_into().ok()).map(i32::from_le_bytes);
         let features = features.ok_or_else(broken)?;
         let mut new_terms = Vec::new();
         for _ in 0..take_varint(bytes).ok_or_else(broken)? {
@@ -246,25 +240,16 @@ impl LogEntry {
         let coefficients: Vec<Coefficient> = decode_coefficients(bytes)?;
         let dense = decode_dense(bytes)?;
         let length = usize::try_from(record.vector_end.get()).map_err(|_| broken())?;
-        let vector = take(bytes, length).ok_or_else(broken)?;
+        let vector = bytes.split_off(..length).ok_or_else(broken)?;
         let vector = decode_vector(vector, n_terms + new_terms.len())?;
         let document = StoredDocument::new(record, name, coefficients, (vector, dense));
         Ok(LogEntry { change, document, features, new_terms })
     }
 }
 
-fn take<'a>(bytes: &mut &'a [u8], n: usize) -> Option<&'a [u8]> {
-    let (taken, rest) = bytes.split_at_checked(n)?;
-    *bytes = rest;
-    Some(taken)
-}
-
 fn take_term(bytes: &mut &[u8]) -> Option<(u64, String)> {
-    let (fingerprint, rest) = U64::read_from_prefix(bytes).ok()?;
-    *bytes = rest;
-    let length = usize::try_from(take_varint(bytes)?).ok()?;
-    let text = String::from_utf8(take(bytes, length)?.to_vec()).ok()?;
-    Some((fingerprint.get(), text))
+    let fingerprint = u64::from_le_bytes(bytes.split_off(..8)?.try_into().ok()?);
+    Some((fingerprint, String::from_utf8(take_run(bytes)?.to_vec()).ok()?))
 }
 
 #[cfg(test)]

@@ -70,29 +70,20 @@ pub fn open(file: &[u8]) -> Result<(PartialHeader, Vec<Section>)> {
     header.check()?;
     let lengths = ["terms", "documents", "texts"].into_iter().zip(header.lengths);
     let (sections, end) = container::layout(lengths, start, file.len(), checksum)?;
-    if end != file.len() {
-        return Err(Reason::Length { expected: end as u64, got: file.len() as u64 }.into());
-    }
+    Reason::Length { expected: end as u64, got: file.len() as u64 }.unless(end == file.len())?;
     Ok((header, sections))
 }
 
 impl PartialHeader {
     fn check(&self) -> Result<()> {
         let is_open = !self.options.to_try().is_empty() && !self.counts_alone;
-        if self.has_texts && !is_open {
-            return Err(Error::inconsistent("header", "no texts", "texts"));
-        }
-        if self.counts_alone && self.n_different > 0 {
-            return Err(Error::inconsistent("header", "no documents beside counts alone", self.n_different));
-        }
+        Error::ensure(!self.has_texts || is_open, "header", "no texts", "texts")?;
+        let (expected, got) = ("no documents beside counts alone", self.n_different);
+        Error::ensure(!self.counts_alone || got == 0, "header", expected, got)?;
         let (n_classes, got) = (self.classes.len(), self.documents.len());
-        if !(n_classes..=n_classes + 1).contains(&got) {
-            return Err(Error::inconsistent("header", format!("documents of {n_classes} labels"), got));
-        }
+        let documents = format_args!("documents of {n_classes} labels");
+        Error::ensure((n_classes..=n_classes + 1).contains(&got), "header", documents, got)?;
         let (expected, got) = (self.options.recipe.columns.len(), self.missing.len());
-        if expected != got {
-            return Err(Error::inconsistent("header", format!("{expected} columns"), got));
-        }
-        Ok(())
+        Error::ensure(expected == got, "header", format_args!("{expected} columns"), got)
     }
 }

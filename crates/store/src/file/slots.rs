@@ -64,9 +64,7 @@ impl SegmentSlots {
         let start = end.next_multiple_of(SECTOR);
         let bytes = &bytes[..bytes.len().min(SegmentSlots::reach(end))];
         let (gap, slots) = bytes.split_at(bytes.len().min(start - end));
-        if gap.iter().any(|byte| *byte != 0) {
-            return Err(Error::inconsistent(NAME, "zeros before them", "other bytes"));
-        }
+        Error::ensure(gap.iter().all(|byte| *byte == 0), NAME, "zeros before them", "other bytes")?;
         let mut both = SegmentSlots { start, generation: 0, segments: Vec::new(), is_torn: false };
         let mut n_torn = 0;
         for (place, slot) in (0..2).zip(slots.chunks(SECTOR)) {
@@ -102,13 +100,9 @@ impl SegmentSlots {
     fn check_order(&self) -> Result<()> {
         let mut end = self.start + 2 * SECTOR;
         for segment in &self.segments {
-            if segment.start < end || segment.is_empty() {
-                return Err(Error::inconsistent(
-                    NAME,
-                    format!("segments one after the other from {end} on"),
-                    format!("{segment:?}"),
-                ));
-            }
+            let expected = format_args!("segments one after the other from {end} on");
+            let is_next = segment.start >= end && !segment.is_empty();
+            Error::ensure(is_next, NAME, expected, format_args!("{segment:?}"))?;
             end = segment.end;
         }
         Ok(())

@@ -84,8 +84,16 @@ impl TermsWriter {
         cells: impl Iterator<Item = Cell>,
         weights: impl Iterator<Item = (ClassId, i64)>,
     ) -> Result<()> {
-        self.run.clear();
-        self.encode(cells, weights);
+        self.cells.clear();
+        self.size.cells += put_cells(cells, &mut self.cells);
+        put_run(&self.cells, &mut self.run);
+        let mut next = 0;
+        for (class, value) in weights {
+            put_varint(u64::from(class) - next, &mut self.run);
+            put_varint(zigzag(value), &mut self.run);
+            next = u64::from(class) + 1;
+            self.size.weights += 1;
+        }
         self.end_term(fingerprint, text)
     }
 
@@ -98,31 +106,14 @@ impl TermsWriter {
         cells: impl Iterator<Item = Cell>,
         weights: impl Iterator<Item = (ClassId, i64)>,
     ) -> Result<()> {
-        self.run.clear();
         put_varint(id.into(), &mut self.run);
-        self.encode(cells, weights);
-        self.end_term(fingerprint, text)
+        self.push(fingerprint, text, cells, weights)
     }
 
     /// Appends a term with a run taken from another segment.
     pub fn push_run(&mut self, fingerprint: u64, text: &str, run: &[u8]) -> Result<()> {
-        self.run.clear();
         self.run.extend_from_slice(run);
         self.end_term(fingerprint, text)
-    }
-
-    /// Adds cells and weights to the run of the current term.
-    fn encode(&mut self, cells: impl Iterator<Item = Cell>, weights: impl Iterator<Item = (ClassId, i64)>) {
-        self.cells.clear();
-        self.size.cells += put_cells(cells, &mut self.cells);
-        put_run(&self.cells, &mut self.run);
-        let mut next = 0;
-        for (class, value) in weights {
-            put_varint(u64::from(class) - next, &mut self.run);
-            put_varint(zigzag(value), &mut self.run);
-            next = u64::from(class) + 1;
-            self.size.weights += 1;
-        }
     }
 
     /// Appends the run of the current term to its group.
@@ -134,6 +125,7 @@ impl TermsWriter {
         put_run(text.as_bytes(), &mut self.texts);
         self.size.terms += 1;
         put_run(&self.run, &mut self.runs);
+        self.run.clear();
         if self.fingerprints.len() == GROUP { self.end_group() } else { Ok(()) }
     }
 
@@ -222,9 +214,7 @@ pub fn put_run(run: &[u8], out: &mut Vec<u8>) {
 #[inline]
 pub fn take_run<'a>(bytes: &mut &'a [u8]) -> Option<&'a [u8]> {
     let length = usize::try_from(take_varint(bytes)?).ok()?;
-    let (run, rest) = bytes.split_at_checked(length)?;
-    *bytes = rest;
-    Some(run)
+    bytes.split_off(..length)
 }
 
 /// Reads the class of a cell or weight, which must be below `n_classes` and at least `next`.

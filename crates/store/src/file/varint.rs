@@ -37,16 +37,14 @@ pub fn put_varint(mut value: u64, out: &mut Vec<u8>) {
 /// Reads a number. Returns `None` if it is truncated, not minimal, or 2^64 or more.
 #[inline]
 pub fn take_varint(bytes: &mut &[u8]) -> Option<u64> {
-    let (first, rest) = bytes.split_first()?;
-    *bytes = rest;
+    let first = bytes.split_off_first()?;
     if *first < 0x80 { Some(u64::from(*first)) } else { take_longer_varint(*first, bytes) }
 }
 
 fn take_longer_varint(first: u8, bytes: &mut &[u8]) -> Option<u64> {
     let mut value = u64::from(first & 0x7F);
     for shift in (7..64).step_by(7) {
-        let (byte, rest) = bytes.split_first()?;
-        *bytes = rest;
+        let byte = bytes.split_off_first()?;
         let part = u64::from(byte & 0x7F);
         value |= part << shift;
         if part << shift >> shift != part || *byte == 0 {

@@ -151,10 +151,8 @@ impl Store {
             return Ok(None);
         }
         let n_classes = self.header.totals.len();
-        if usize::from(record.class.get()) >= n_classes {
-            let expected = format!("a class below {n_classes}");
-            return Err(Error::inconsistent("documents", expected, record.class));
-        }
+        let (expected, got) = (format_args!("a class below {n_classes}"), record.class.get());
+        Error::ensure(usize::from(got) < n_classes, "documents", expected, got)?;
         let mut bytes = part.vector(&self.bytes, i)?;
         let name = decode_name(&mut bytes)?;
         let coefficients = match self.header.scoring.has_coefficients() {

@@ -13,7 +13,7 @@ use crate::file::slots::SegmentSlots;
 use crate::file::terms::{GROUP, Runs, limited};
 use crate::store::overlay::Overlay;
 use crate::store::sections::FileSections;
-use crate::store::segment::{Segment, SegmentHeader};
+use crate::store::segment::Segment;
 
 /// A model file in use.
 pub struct Store {
@@ -119,11 +119,10 @@ impl Store {
             }
             Rest::Segment(_) => Ok(()),
             _ if self.slots.is_torn => Err(self.slots.damaged()),
-            _ if read > log::LIMIT => {
-                Err(Reason::TooLarge { what: "bytes of log", limit: log::LIMIT as u64, got: read as u64 }
-                    .into())
+            _ => {
+                let (limit, got) = (log::LIMIT as u64, read as u64);
+                Reason::TooLarge { what: "bytes of log", limit, got }.unless(got <= limit)
             }
-            _ => Ok(()),
         }
     }
 
@@ -132,14 +131,8 @@ impl Store {
     fn lay_over(&mut self, log: &[u8]) -> Result<(usize, Rest)> {
         let newest = self.segments.last().map(|segment| &segment.header);
         let mut totals = newest.map_or(&self.header.totals, |newest| &newest.totals).clone();
-        if totals.len() != self.header.totals.len() {
-            let n = self.header.totals.len();
-            return Err(Error::inconsistent(
-                "header of a segment",
-                format!("totals of {n} labels"),
-                totals.len(),
-            ));
-        }
+        let (n, got) = (self.header.totals.len(), totals.len());
+        Error::ensure(got == n, "header of a segment", format_args!("totals of {n} labels"), got)?;
         let mut overlay =
             newest.map_or_else(Overlay::default, |newest| Overlay::over(newest.features, newest.changes));
         let mut vectors = newest.map_or(&self.header.vectors, |newest| &newest.vectors).clone();
@@ -171,11 +164,6 @@ impl Store {
     pub fn contents(&self) -> Vec<&[u8]> {
         let segments = self.segments.iter().map(|segment| &self.bytes[segment.range.clone()]);
         [self.base()].into_iter().chain(segments).chain([&self.log.records[..]]).collect()
-    }
-
-    /// Header and sections of the newest segment, if it can be read.
-    pub fn newest_segment(&self) -> Option<(SegmentHeader, [Vec<u8>; 6])> {
-        self.segments.last()?.contents(&self.bytes)
     }
 
     /// The file as it was mapped or read.
@@ -260,10 +248,9 @@ impl Store {
             return Ok(weight.value());
         }
         let value = f64::from(f32::from_bits(weight.units as u32));
-        match value.is_finite() && value >= 0.0 {
-            true => Ok(value),
-            false => Err(Error::inconsistent("terms", "weights that are not negative", value)),
-        }
+        let is_well = value.is_finite() && value >= 0.0;
+        Error::ensure(is_well, "terms", "weights that are not negative", value)?;
+        Ok(value)
     }
 
     /// Appends the counts and the weights of a term, given its entry in the file.
@@ -319,14 +306,9 @@ impl Store {
     fn changed_since(&self, fingerprint: u64) -> Result<Option<(TermId, Runs<'_>)>> {
         for segment in self.segments.iter().rev() {
             if let Some((id, runs)) = segment.look_up(&self.bytes, fingerprint)? {
-                return match (id as usize) < self.n_known {
-                    true => Ok(Some((id, runs))),
-                    false => Err(Error::inconsistent(
-                        "terms of a segment",
-                        format!("ids below {}", self.n_known),
-                        id,
-                    )),
-                };
+                let expected = format_args!("ids below {}", self.n_known);
+                Error::ensure((id as usize) < self.n_known, "terms of a segment", expected, id)?;
+                return Ok(Some((id, runs)));
             }
         }
         Ok(None)
@@ -343,9 +325,8 @@ impl Store {
         {
             return Ok(runs);
         }
-        if place >= self.base.n_terms {
-            return Err(Error::inconsistent("ids of a segment", "terms that it speaks of", "others"));
-        }
+        let is_of_base = place < self.base.n_terms;
+        Error::ensure(is_of_base, "ids of a segment", "terms that it speaks of", "others")?;
         let (group, place) = self.base.group_at(&self.bytes, place)?;
         Runs::split(group.run(place)?)
     }

@@ -85,14 +85,13 @@ impl Overlay {
         let own = totals.get_mut(class).ok_or_else(|| impossible("classes of the model"))?;
         let row = document.vector.row();
         let occurrences: i64 = row.counts().iter().map(|count| i64::from(*count)).sum();
-        let add = |to: &mut u64, n: Option<i64>| n.and_then(|n| to.checked_add_signed(n));
+        let add = |to: u64, n: Option<i64>, what| {
+            n.and_then(|n| to.checked_add_signed(n)).ok_or_else(|| impossible(what))
+        };
         let sums = ClassTotals {
-            documents: add(&mut own.documents, Some(copies))
-                .ok_or_else(|| impossible("documents to forget"))?,
-            df: add(&mut own.df, copies.checked_mul(row.len() as i64))
-                .ok_or_else(|| impossible("counts to forget"))?,
-            tf: add(&mut own.tf, copies.checked_mul(occurrences))
-                .ok_or_else(|| impossible("counts to forget"))?,
+            documents: add(own.documents, Some(copies), "documents to forget")?,
+            df: add(own.df, copies.checked_mul(row.len() as i64), "counts to forget")?,
+            tf: add(own.tf, copies.checked_mul(occurrences), "counts to forget")?,
         };
         self.new_terms.append(&new_terms)?;
         if !document.dense.is_empty() {

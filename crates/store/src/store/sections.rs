@@ -28,13 +28,8 @@ impl FileSections {
     ) -> Result<Self> {
         entries::<DocumentRecord>(&documents)?;
         let n_groups = entries::<GroupRecord>(&directory)?;
-        if n_groups != n_terms.div_ceil(GROUP) {
-            return Err(Error::inconsistent(
-                directory.name(),
-                format!("groups of {n_terms} terms"),
-                n_groups,
-            ));
-        }
+        let expected = format_args!("groups of {n_terms} terms");
+        Error::ensure(n_groups == n_terms.div_ceil(GROUP), directory.name(), expected, n_groups)?;
         Ok(FileSections { directory, terms, texts, documents, vectors, n_terms })
     }
 
@@ -279,12 +274,7 @@ pub(super) fn entry<'a, T: FromBytes + KnownLayout + Immutable + Unaligned>(
 /// The number of entries in a section, whose length must be a multiple of the size of an entry.
 pub(super) fn entries<T>(section: &Section) -> Result<usize> {
     let size = size_of::<T>();
-    if !section.len().is_multiple_of(size) {
-        return Err(Error::inconsistent(
-            section.name(),
-            format!("whole entries of {size} bytes"),
-            section.len(),
-        ));
-    }
+    let (expected, got) = (format_args!("whole entries of {size} bytes"), section.len());
+    Error::ensure(got.is_multiple_of(size), section.name(), expected, got)?;
     Ok(section.len() / size)
 }

@@ -93,14 +93,10 @@ impl Segment {
         let header: SegmentHeader = decode(encoded)?;
         let named = SECTIONS.into_iter().zip(header.lengths);
         let (sections, end) = layout(named, range.start + PREFACE + encoded.len(), range.end, checksum)?;
-        let wrong =
-            |expected: String, got: String| Err(Error::inconsistent("header of a segment", expected, got));
-        if end != range.end {
-            return wrong(format!("sections that end at {}", range.end), end.to_string());
-        }
-        if header.first_new != first_new as u64 {
-            return wrong(format!("new terms from {first_new} on"), header.first_new.to_string());
-        }
+        let expected = format_args!("sections that end at {}", range.end);
+        Error::ensure(end == range.end, "header of a segment", expected, end)?;
+        let (expected, got) = (format_args!("new terms from {first_new} on"), header.first_new);
+        Error::ensure(got == first_new as u64, "header of a segment", expected, got)?;
         check_totals(&header.totals)?;
         let sections: [Section; SECTIONS.len()] = sections
             .try_into()
@@ -136,13 +132,8 @@ impl Segment {
 
     /// Checks that the file still has the segment's header.
     pub(super) fn check_header(&self, file: &[u8], seed: u32) -> Result<()> {
-        let (got, _) = header(file, &self.range, seed)?;
-        match (got, self.checksum) {
-            (got, expected) if got == expected => Ok(()),
-            (got, expected) => {
-                Err(Reason::Checksum { part: "header of a segment", offset: 0, expected, got }.into())
-            }
-        }
+        let ((got, _), expected) = (header(file, &self.range, seed)?, self.checksum);
+        Reason::Checksum { part: "header of a segment", offset: 0, expected, got }.unless(got == expected)
     }
 
     /// Whether everything read from the segment is still in the file.
@@ -162,17 +153,6 @@ fn header<'a>(file: &'a [u8], range: &Range<usize>, seed: u32) -> Result<(u32, &
     let (expected, rest) = rest.split_first_chunk::<4>().ok_or_else(too_short)?;
     let encoded = rest.get(..u32::from_le_bytes(*length) as usize).ok_or_else(too_short)?;
     let (expected, got) = (u32::from_le_bytes(*expected), checksum(checksum(seed, length), encoded));
-    match got == expected {
-        true => Ok((got, encoded)),
-        false => Err(Reason::Checksum { part: "header of a segment", offset: 0, expected, got }.into()),
-    }
-}
-
-impl Segment {
-    /// Header and sections.
-    pub(super) fn contents(&self, bytes: &[u8]) -> Option<(SegmentHeader, [Vec<u8>; SECTIONS.len()])> {
-        let content = |section: &Section| section.get(bytes, 0..section.len()).map(<[u8]>::to_vec);
-        let sections = self.sections().map(content).collect::<Result<Vec<_>>>().ok()?;
-        Some((self.header.clone(), sections.try_into().ok()?))
-    }
+    Reason::Checksum { part: "header of a segment", offset: 0, expected, got }.unless(got == expected)?;
+    Ok((got, encoded))
 }

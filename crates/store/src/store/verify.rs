@@ -25,17 +25,14 @@ impl Store {
         self.verify_terms()?;
         self.segments.iter().try_for_each(|segment| self.verify_segment(segment))?;
         let statistics = self.statistics()?;
-        if statistics.totals() != self.totals {
-            return Err(Error::inconsistent("terms", "sums equal to the header's totals", "other sums"));
-        }
-        if statistics.n_features() as u64 != self.n_features() {
-            return Err(Error::inconsistent("log", self.n_features(), statistics.n_features()));
-        }
+        let are_equal = statistics.totals() == self.totals;
+        Error::ensure(are_equal, "terms", "sums equal to the header's totals", "other sums")?;
+        let (expected, got) = (self.n_features(), statistics.n_features() as u64);
+        Error::ensure(expected == got, "log", expected, got)?;
         if let FittedScoring::NaiveBayes { parameters, summary } = &self.header.scoring {
             let Ok(expected) = parameters.summarize(&statistics);
-            if *summary != expected {
-                return Err(Error::inconsistent("header", "the summary of the counts", "another summary"));
-            }
+            let is_equal = *summary == expected;
+            Error::ensure(is_equal, "header", "the summary of the counts", "another summary")?;
         }
         if let Some(table) = self.header.scoring.table() {
             let recipe = &self.header.recipe;
@@ -70,14 +67,8 @@ impl Store {
             size.add(self.verify_runs(Runs::split(run)?)?);
             Ok(())
         })?;
-        if size != self.header.size {
-            return Err(Error::inconsistent(
-                "header",
-                format!("{size:?}"),
-                format!("{:?}", self.header.size),
-            ));
-        }
-        Ok(())
+        let got = self.header.size;
+        Error::ensure(size == got, "header", format_args!("{size:?}"), format_args!("{got:?}"))
     }
 
     /// Checks the cells and weights of a term, and counts them.
@@ -92,35 +83,25 @@ impl Store {
     /// digests increase strictly.
     fn verify_segment(&self, segment: &Segment) -> Result<()> {
         let (new, mut n_new) = (segment.new_ids(), 0);
-        let wrong = |expected: &str| Err(Error::inconsistent("ids of a segment", expected, "others"));
+        let ensure = |is_well, expected: &str| Error::ensure(is_well, "ids of a segment", expected, "others");
         segment.part.verify_groups(&self.bytes, |print, text, run| {
             let (id, runs) = Runs::split_segment(run)?;
             self.verify_runs(runs)?;
-            if id as usize >= new.end || self.fingerprint(id)? != print {
-                return wrong("those of its terms");
-            }
+            let is_right = (id as usize) < new.end && self.fingerprint(id)? == print;
+            ensure(is_right, "those of its terms")?;
             if !new.contains(&(id as usize)) {
-                return if text.is_some_and(<[u8]>::is_empty) {
-                    Ok(())
-                } else {
-                    wrong("texts of new terms only")
-                };
+                return ensure(text.is_some_and(<[u8]>::is_empty), "texts of new terms only");
             }
             n_new += 1;
-            if self.base.find(&self.bytes, print)?.is_some() {
-                return wrong("new terms that no other section knows");
-            }
+            let is_new = self.base.find(&self.bytes, print)?.is_none();
+            ensure(is_new, "new terms that no other section knows")?;
             verify_text(print, text)
         })?;
-        if n_new != new.len() {
-            return wrong("new terms that it speaks of");
-        }
+        ensure(n_new == new.len(), "new terms that it speaks of")?;
         for i in 1..segment.part.n_documents() {
             let [before, key] =
                 [i - 1, i].map(|i| segment.part.record(&self.bytes, i).map(DocumentRecord::key));
-            if before? >= key? {
-                return Err(Error::inconsistent("documents of a segment", "increasing digests", "others"));
-            }
+            Error::ensure(before? < key?, "documents of a segment", "increasing digests", "others")?;
         }
         Ok(())
     }
@@ -138,57 +119,32 @@ impl Store {
         for document in self.documents() {
             let document = document?;
             let key = (document.digest, document.class);
-            if before.is_some_and(|before| before >= key) {
-                return Err(Error::inconsistent(
-                    "documents",
-                    "increasing digests",
-                    format!("{:02x?}", key.0),
-                ));
-            }
+            let is_next = before.is_none_or(|before| before < key);
+            Error::ensure(is_next, "documents", "increasing digests", format_args!("{:02x?}", key.0))?;
             before = Some(key);
-            let Some(count) = documents.get_mut(usize::from(document.class)) else {
-                return Err(Error::inconsistent(
-                    "documents",
-                    format!("a class below {n_classes}"),
-                    document.class,
-                ));
-            };
-            *count += u64::from(document.multiplicity);
+            documents[usize::from(document.class)] += u64::from(document.multiplicity);
             counted.observe_times(document.class, document.vector.row(), document.multiplicity)?;
             correction.add(document.vector.row(), &document.coefficients)?;
             if let Some(vectors) = vectors.as_mut().filter(|_| !document.dense.is_empty()) {
                 vectors.observe_times(document.class, &document.dense, document.multiplicity)?;
             }
         }
-        if self.header.stored.keep == Keep::Vectors && vectors != self.vectors {
-            return Err(Error::inconsistent(
-                "vectors",
-                "dense vectors that add up to their statistics",
-                "others",
-            ));
-        }
+        let keeps_terms = self.header.stored.keep == Keep::Vectors;
+        let is_well = !keeps_terms || vectors == self.vectors;
+        Error::ensure(is_well, "vectors", "dense vectors that add up to their statistics", "others")?;
         let expected: Vec<u64> = self.totals.iter().map(|t| t.documents).collect();
         // an imported model may lack its documents, but has those it learned since
         let is_part = documents.iter().zip(&expected).all(|(known, counted)| known <= counted);
-        let may_lack = self.header.stored.keep == Keep::Digests || self.header.unremembered;
-        if documents != expected && !(is_part && may_lack) {
-            return Err(Error::inconsistent(
-                "documents",
-                format!("{expected:?} a class"),
-                format!("{documents:?}"),
-            ));
-        }
+        let may_lack = !keeps_terms || self.header.unremembered;
+        let is_well = documents == expected || is_part && may_lack;
+        let (expected, got) = (format_args!("{expected:?} a class"), format_args!("{documents:?}"));
+        Error::ensure(is_well, "documents", expected, got)?;
         let adds_up =
             if self.header.unremembered { is_within(&counted, statistics) } else { counted == *statistics };
-        if self.header.stored.keep == Keep::Vectors && !adds_up {
-            return Err(Error::inconsistent("vectors", "terms that add up to the counts", "others"));
-        }
-        if self.header.stored.keep == Keep::Vectors {
-            for id in 0..self.n_terms() as TermId {
-                self.verify_weights(id, &correction)?;
-            }
-        }
-        Ok(())
+        let is_well = adds_up || !keeps_terms;
+        Error::ensure(is_well, "vectors", "terms that add up to the counts", "others")?;
+        let mut ids = 0..if keeps_terms { self.n_terms() as TermId } else { 0 };
+        ids.try_for_each(|id| self.verify_weights(id, &correction))
     }
 
     /// Checks that the weights of a term are the sums of its documents' coefficients.
@@ -199,10 +155,7 @@ impl Store {
         let mut got = Vec::new();
         self.for_each_value(id, |weight| got.push(weight))?;
         let expected: Vec<_> = correction.weights(id).collect();
-        if got != expected {
-            return Err(Error::inconsistent("terms", format!("{expected:?}"), format!("{got:?}")));
-        }
-        Ok(())
+        Error::ensure(got == expected, "terms", format_args!("{expected:?}"), format_args!("{got:?}"))
     }
 }
 
@@ -218,10 +171,8 @@ impl Store {
             range.clone().step_by(AT_ONCE).try_for_each(|start| {
                 let end = range.end.min(start + AT_ONCE);
                 let bytes = read(start..end)?;
-                if bytes.len() < end - start {
-                    let got = start + bytes.len();
-                    return Err(Reason::Length { expected: range.end as u64, got: got as u64 }.into());
-                }
+                let (expected, got) = (range.end as u64, (start + bytes.len()) as u64);
+                Reason::Length { expected, got }.unless(bytes.len() >= end - start)?;
                 whole.push(&bytes).map_err(spill)
             })
         };
@@ -241,10 +192,8 @@ impl Store {
 
     /// Checks that `bytes` have this model's header and segments, and verifies every checksum of the sections.
     pub fn check_all(&self, bytes: &[u8]) -> Result<()> {
-        let got = header::checksum(bytes)?;
-        if got != self.checksum {
-            return Err(Reason::Checksum { part: "header", offset: 0, expected: self.checksum, got }.into());
-        }
+        let (expected, got) = (self.checksum, header::checksum(bytes)?);
+        Reason::Checksum { part: "header", offset: 0, expected, got }.unless(got == expected)?;
         self.segments.iter().try_for_each(|segment| segment.check_header(bytes, self.checksum))?;
         let of_segments = self.segments.iter().flat_map(Segment::sections);
         self.base.sections().into_iter().chain(of_segments).try_for_each(|section| section.verify(bytes))
@@ -267,32 +216,23 @@ impl FileSections {
             let first = group.fingerprints.first().map(|print| (print.get() >> 32) as u32);
             let expected =
                 (Some(record.prefix.get()), record.start.get() as usize, group.text_start as usize);
-            if (first, start, text_start) != expected {
-                let got = format!("group {g}");
-                return Err(Error::inconsistent("directory", "groups one after another", got));
-            }
+            let (is_next, got) = ((first, start, text_start) == expected, format_args!("group {g}"));
+            Error::ensure(is_next, "directory", "groups one after another", got)?;
             start += size_of::<U32>() + size_of_val(group.fingerprints) + group.runs.len();
             text_start += texts.len();
             let mut runs = group.runs;
             for print in group.fingerprints.iter().map(|print| print.get()) {
-                if before.is_some_and(|before| before >= print) {
-                    let got = format!("{print:016x}");
-                    return Err(Error::inconsistent("terms", "increasing fingerprints", got));
-                }
+                let is_next = before.is_none_or(|before| before < print);
+                Error::ensure(is_next, "terms", "increasing fingerprints", format_args!("{print:016x}"))?;
                 before = Some(print);
                 visit(print, take_run(&mut texts), take_run(&mut runs).unwrap_or_default())?;
             }
-            if !runs.is_empty() || !texts.is_empty() {
-                let got = format!("group {g}");
-                return Err(Error::inconsistent("terms", "nothing after the last term", got));
-            }
+            let is_end = runs.is_empty() && texts.is_empty();
+            Error::ensure(is_end, "terms", "nothing after the last term", got)?;
         }
         let [_, terms, texts, ..] = self.sections();
-        if (start, text_start) != (terms.len(), texts.len()) {
-            let expected = format!("{:?}", (start, text_start));
-            return Err(Error::inconsistent("header", expected, format!("{:?}", (terms.len(), texts.len()))));
-        }
-        Ok(())
+        let (expected, got) = ((start, text_start), (terms.len(), texts.len()));
+        Error::ensure(got == expected, "header", format_args!("{expected:?}"), format_args!("{got:?}"))
     }
 }
 

@@ -37,11 +37,6 @@ impl<'a> Batch<'a> {
         })
     }
 
-    /// Calls `emit` with a batch of one term.
-    pub(crate) fn of_one(term: &str, emit: &mut impl FnMut(Batch<'_>)) {
-        emit(Batch { bytes: term.as_bytes(), spans: &[[0, term.len()]], are_signs: false });
-    }
-
     /// Whether these are [signs](crate::TokenizerOptions::signs).
     pub fn are_signs(&self) -> bool {
         self.are_signs

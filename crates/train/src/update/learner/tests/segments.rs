@@ -1,7 +1,8 @@
 //! Segments: whatever is cut, torn, flipped or forged, nothing that was acknowledged is lost and no answer is wrong.
 
+use tamis_store::file::container::{BLOCK, decode};
 use tamis_store::file::slots::SegmentSlots;
-use tamis_store::store::segment::write as write_segment;
+use tamis_store::store::segment::{SegmentHeader, write as write_segment};
 
 use super::*;
 
@@ -215,7 +216,14 @@ proptest! {
         let file = FILE.with(Clone::clone);
         let filter = Filter::from_bytes(file.clone()).unwrap();
         let store = filter.store();
-        let (mut header, mut sections) = store.newest_segment().unwrap();
+        let newest = &file[store.slots.segments.last().unwrap().clone()];
+        let mut end = 8 + u32::from_le_bytes(*newest.first_chunk().unwrap()) as usize;
+        let mut header: SegmentHeader = decode(&newest[8..end]).unwrap();
+        let mut sections = header.lengths.map(|length| {
+            let (start, length) = (end, length as usize);
+            end += length + 4 * length.div_ceil(BLOCK);
+            newest[start..start + length].to_vec()
+        });
         for (section, at, value, kind) in changes {
             let Some(bytes) = sections.get_mut(section) else {
                 let number = u64::from(value).wrapping_sub(if kind < 4 { 0 } else { 200 });
