@@ -143,8 +143,8 @@ impl Store {
             if self.header.unremembered { is_within(&counted, statistics) } else { counted == *statistics };
         let is_well = adds_up || !keeps_terms;
         Error::ensure(is_well, "vectors", "terms that add up to the counts", "others")?;
-        let mut ids = 0..if keeps_terms { self.n_terms() as TermId } else { 0 };
-        ids.try_for_each(|id| self.verify_weights(id, &correction))
+        let n_terms = if keeps_terms { self.n_terms() as TermId } else { 0 };
+        (0..n_terms).try_for_each(|id| self.verify_weights(id, &correction))
     }
 
     /// Checks that the weights of a term are the sums of its documents' coefficients.
