@@ -21,7 +21,7 @@ pub(crate) use self::model::{
     ChangeArgs, ModelArg, ModelArgs, lock, refuse_to_replace, refuse_to_replace_all_but_partials,
     refuse_to_replace_taught,
 };
-pub(crate) use self::recipe::{RecipeArgs, say_chosen_terms, say_left_out};
+pub(crate) use self::recipe::{RecipeArgs, listed, say_chosen_terms, say_left_out};
 pub(crate) use self::scoring::{ScoringArgs, UnlabelledArgs};
 pub(crate) use self::values::{By, ColumnChoice, Contradictions, Format, Order, at_least, share};
 pub(crate) use self::vectors::VectorArgs;

@@ -88,7 +88,8 @@ pub(crate) enum Command {
     #[command(hide = true)]
     Complete(complete::CompleteArgs),
     /// Print recipes for mail programs; write manual pages and completions
-    Generate(generate::GenerateArgs),
+    #[command(subcommand)]
+    Generate(generate::GenerateCommand),
 }
 
 /// Replaces bogofilter.
@@ -117,7 +118,7 @@ pub(crate) fn run(command: Command) -> Result<u8> {
         Command::Train(args) => on_threads(&args.input, || train::run(&args)),
         Command::Score(args) => score::run(&args),
         Command::Label(args) => on_threads(&args.input, || label::run(&args)),
-        Command::Learn(args) => match args.spool() {
+        Command::Learn(args) => match &args.spool {
             Some(folder) => spool::run(&args, folder),
             None => learn::run(&args),
         },
@@ -139,7 +140,7 @@ pub(crate) fn run(command: Command) -> Result<u8> {
         Command::Bogofilter(args) => Ok(tamis_bogofilter::run(&args.arguments)),
         Command::Mailbox(args) => mailbox(&args, Cli::command()),
         Command::Complete(args) => complete::run(&args, Cli::command()),
-        Command::Generate(args) => generate::run(&args, Cli::command()),
+        Command::Generate(what) => generate::run(&what, Cli::command()),
     }
 }
 

@@ -31,11 +31,11 @@ use anyhow::Result;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, FromArgMatches, Parser};
 use tamis_program::{
-    ERROR, arm, asks_for_passthrough, is_closed_pipe, keep_lost_pages, passes_input_through, say, told,
+    ERROR, Passthrough, arm, asks_for_passthrough, is_closed_pipe, keep_lost_pages, passes_input_through,
+    say, told,
 };
 
-use crate::answers::score;
-use crate::args::VolumeArgs;
+use crate::args::{VolumeArgs, listed};
 use crate::commands::{Cli, Command};
 
 fn main() -> ExitCode {
@@ -111,7 +111,8 @@ fn usage(error: &clap::Error, arguments: &[OsString]) -> ExitCode {
     // the message repeats arguments unescaped
     usage_message(error, arguments).lines().for_each(|line| say!("{line}"));
     if asks_for_passthrough(bytes(arguments)) {
-        score::copy_input();
+        // copy whatever can be read
+        let _ = Passthrough::open(None).and_then(|mut message| message.write(None, &[], 0));
     }
     ExitCode::from(ERROR)
 }
@@ -142,7 +143,7 @@ fn of_value(error: &clap::Error) -> Option<String> {
     let (argument, value) = (context(ContextKind::InvalidArg)?, context(ContextKind::InvalidValue)?);
     let got = if value.is_empty() { "none".to_owned() } else { format!("{value:?}") };
     let expected = match (error.get(ContextKind::ValidValue), error.source()) {
-        (Some(ContextValue::Strings(values)), _) => one_of(values),
+        (Some(ContextValue::Strings(values)), _) => listed(values, "or"),
         (_, Some(source)) => match source.downcast_ref::<ParseIntError>().map(ParseIntError::kind) {
             Some(IntErrorKind::PosOverflow) => "a smaller number".to_owned(),
             Some(_) => "a whole number".to_owned(),
@@ -153,12 +154,4 @@ fn of_value(error: &clap::Error) -> Option<String> {
         _ => "a value".to_owned(),
     };
     Some(format!("{argument}: expected {expected}, got {got}"))
-}
-
-/// `csv, tsv or jsonl`
-fn one_of(values: &[String]) -> String {
-    match values {
-        [others @ .., last] if !others.is_empty() => format!("{} or {last}", others.join(", ")),
-        _ => values.concat(),
-    }
 }

@@ -123,7 +123,7 @@ fn folds_keep_groups_together() {
             |more: &[&str]| accuracy(&world, &[&["--folds", "5", "train.csv"], options, more].concat());
         let (plain, by_author, truth) = (folds(&[]), folds(&["--group", "author"]), truth(options));
         assert!((by_author - truth).abs() < 0.08, "{options:?}: {by_author}, and {truth}");
-        assert!(plain > truth + 0.25, "{options:?}: {plain}, and {truth}");
+        assert!(plain > truth + 0.2, "{options:?}: {plain}, and {truth}");
     }
 }
 

@@ -203,18 +203,13 @@ fn print_json(
     most: usize,
 ) -> Result<()> {
     let label = |class| filter.classes().label(class).unwrap_or_default();
-    let terms: Vec<_> = explanation.terms[..most]
-        .iter()
-        .map(|term| {
-            let documents: serde_json::Map<_, _> = filter
-                .classes()
-                .iter()
-                .zip(&term.document_frequencies)
-                .map(|((_, label), df)| (label.to_owned(), json!(df)))
-                .collect();
-            json!({"term": term.term, "count": term.count, "documents": documents, "contribution": term.contribution})
-        })
-        .collect();
+    let term = |term: &TermContribution| {
+        let documents = filter.classes().iter().zip(&term.document_frequencies);
+        let documents = documents.map(|((_, label), df)| (label.to_owned(), json!(df)));
+        let documents: serde_json::Map<_, _> = documents.collect();
+        json!({"term": term.term, "count": term.count, "documents": documents, "contribution": term.contribution})
+    };
+    let terms: Vec<_> = explanation.terms[..most].iter().map(term).collect();
     let object = json!({
         "path": to_text(name),
         "label": filter.label_of(&explanation.score),

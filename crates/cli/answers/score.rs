@@ -69,22 +69,17 @@ pub(crate) struct ScoreArgs {
     pub(crate) decision: VerdictArgs,
 }
 
-impl ScoreArgs {
-    /// Opens the model and applies the arguments on decisions.
-    pub(crate) fn open(&self) -> Result<Filter> {
-        let mut filter = self.model.open()?;
-        self.decision.apply(&mut filter)?;
-        Ok(filter)
-    }
-}
-
 pub(crate) fn run(args: &ScoreArgs) -> Result<u8> {
     let log = args.log.begin(&args.model.own);
     survive_file_limits();
+    let open = || {
+        let mut filter = args.model.open()?;
+        args.decision.apply(&mut filter).map(|()| filter)
+    };
     if args.passthrough {
-        return Ok(pass_through(&args.files, args.keep_headers, log, || args.open()));
+        return Ok(pass_through(&args.files, args.keep_headers, log, open));
     }
-    let mut model = LazyModel::new(|| args.open());
+    let mut model = LazyModel::new(open);
     let filter = model.opened()?;
     let recipe = filter.information().recipe;
     if recipe.kind == Kind::Table {
@@ -300,12 +295,6 @@ fn pass_through(
     if done.is_some() { 0 } else { ERROR }
 }
 
-/// Copies a message if the arguments are wrong.
-pub(crate) fn copy_input() {
-    // copy whatever can be read
-    let _ = Passthrough::open(None).and_then(|mut message| message.write(None, &[], 0));
-}
-
 /// Adds the verdict to the part of the message that is in memory.
 fn annotate(
     message: &mut Passthrough,
@@ -317,32 +306,27 @@ fn annotate(
     message.read_for(&Limits::default())?;
     LazyModel::new(open).ask(|filter| {
         let recipe = filter.information().recipe;
-        if recipe.kind != Kind::Mail {
-            bail!("--passthrough: expected a model of mail, got one of {}", recipe.kind);
-        }
+        let is_mail = recipe.kind == Kind::Mail;
+        ensure!(is_mail, "--passthrough: expected a model of mail, got one of {}", recipe.kind);
         message.read_for(&recipe.limits)?;
-        annotate_head(message, filter, keep_headers)
+        let mut scratch = Scratch::default();
+        let score = filter.score_mail(&message.mail(&recipe.limits)?, &mut scratch)?;
+        let is_of_topics = filter.classes().len() > 2 || filter.spam().is_none();
+        if filter.spam().is_none() && filter.classes().len() <= 2 {
+            let labels: Vec<_> = filter.classes().iter().map(|(_, label)| shown(label).to_string()).collect();
+            say!(
+                "tamis: none of the labels ({}) is known to mean spam, so X-Spam-Flag and X-Spam-Status are left out; \
+                 name it with --spam-label",
+                labels.join(", ")
+            );
+        }
+        let verdict = filter.verdict(&score, &scratch);
+        let mut fields = fields(&verdict);
+        if is_of_topics && !verdict.unsure {
+            fields.push(label_field(verdict.label));
+        }
+        let head = head_with(message.bytes(), &fields, keep_headers);
+        let passthrough::Verdict { label, log_odds, truncated, .. } = verdict;
+        Ok(Annotation { head, label: label.to_owned(), log_odds, truncated })
     })
-}
-
-fn annotate_head(message: &Passthrough, filter: &Filter, keep_headers: bool) -> Result<Annotation> {
-    let mut scratch = Scratch::default();
-    let score = filter.score_mail(&message.mail(&filter.information().recipe.limits)?, &mut scratch)?;
-    let is_of_topics = filter.classes().len() > 2 || filter.spam().is_none();
-    if filter.spam().is_none() && filter.classes().len() <= 2 {
-        let labels: Vec<_> = filter.classes().iter().map(|(_, label)| shown(label).to_string()).collect();
-        say!(
-            "tamis: none of the labels ({}) is known to mean spam, so X-Spam-Flag and X-Spam-Status are left out; \
-             name it with --spam-label",
-            labels.join(", ")
-        );
-    }
-    let verdict = filter.verdict(&score, &scratch);
-    let mut fields = fields(&verdict);
-    if is_of_topics && !verdict.unsure {
-        fields.push(label_field(verdict.label));
-    }
-    let head = head_with(message.bytes(), &fields, keep_headers);
-    let passthrough::Verdict { label, log_odds, truncated, .. } = verdict;
-    Ok(Annotation { head, label: label.to_owned(), log_odds, truncated })
 }

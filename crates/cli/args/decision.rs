@@ -5,7 +5,7 @@ use clap::Args;
 use tamis_train::options::LabelShare;
 use tamis_train::{Classes, DecisionOptions, Filter};
 
-use crate::args::values::{Cost, probability};
+use crate::args::values::{cost, probability};
 
 /// Where the line between two labels is drawn.
 #[derive(Args, Clone, PartialEq, Default, Debug)]
@@ -16,8 +16,8 @@ pub(crate) struct DecisionArgs {
     pub(crate) prior: Option<LabelShare>,
     /// Cost of one false positive, counted in missed spams: spam must have a probability above N/(N+1) [default: fp=49
     /// for a spam filter]
-    #[arg(long, value_name = "fp=N")]
-    pub(crate) cost: Option<Cost>,
+    #[arg(long, value_name = "fp=N", value_parser = cost)]
+    pub(crate) cost: Option<f64>,
     /// Answer "unsure" below this probability [default: 0.98 for spam and 0.6 for ham in a spam filter, 0 for topics]
     #[arg(long, value_name = "P", value_parser = probability, conflicts_with = "cost")]
     pub(crate) unsure: Option<f64>,
@@ -45,16 +45,11 @@ impl VerdictArgs {
 }
 
 impl DecisionArgs {
-    /// Whether an argument needs a model.
-    pub(crate) fn need_model(&self) -> bool {
-        self.prior.is_some() || self.cost.is_some()
-    }
-
     /// Returns the requirements on decisions for training.
     pub(crate) fn options(&self, classes: &Classes, max_fpr: Option<f64>) -> Result<DecisionOptions> {
         let options = DecisionOptions {
             max_fpr,
-            cost: self.cost.map(|cost| cost.0),
+            cost: self.cost,
             prior: self.prior.as_ref().map(|prior| prior.of_positive(classes)).transpose()?,
             unsure: self.unsure,
             ..DecisionOptions::default()

@@ -164,6 +164,6 @@ pub(crate) struct TableArgs {
     #[arg(long, value_name = "COLUMN", conflicts_with_all = ["label_column", "text_column"])]
     pub(crate) target: Option<String>,
     /// Kind of a column: gaussian (numbers), categorical, bernoulli (yes or no), text, or skip to leave it out
-    #[arg(long, value_name = "NAME=KIND", requires = "target")]
+    #[arg(long, value_name = "NAME=KIND", requires = "target", value_parser = ColumnChoice::parse)]
     pub(crate) column: Vec<ColumnChoice>,
 }

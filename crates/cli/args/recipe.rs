@@ -1,5 +1,7 @@
 //! How documents become terms.
 
+use std::borrow::Borrow;
+use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
@@ -18,15 +20,6 @@ use crate::formats::labels::RowLabels;
 #[derive(Args, Clone, PartialEq, Default, Debug)]
 #[command(next_help_heading = "Terms")]
 pub(crate) struct RecipeArgs {
-    #[command(flatten)]
-    reading: ReadingArgs,
-    #[command(flatten)]
-    terms: TermArgs,
-}
-
-/// What is read of a document.
-#[derive(Args, Clone, PartialEq, Default, Debug)]
-pub(crate) struct ReadingArgs {
     /// For mail, use only the words of body and subject, not headers, structure or links
     #[arg(long)]
     content_only: bool,
@@ -40,11 +33,6 @@ pub(crate) struct ReadingArgs {
     /// mailboxes are always ignored
     #[arg(long, value_name = "NAME")]
     ignore_header: Vec<String>,
-}
-
-/// What the terms of its text are.
-#[derive(Args, Clone, PartialEq, Default, Debug)]
-pub(crate) struct TermArgs {
     /// How text is split into words: unicode (UAX #29; the default for text) or mail (keeps $ ' ! % -; the default for
     /// mail)
     #[arg(long, value_name = "RULE")]
@@ -90,26 +78,26 @@ impl RecipeArgs {
     pub(crate) fn train_options(&self, kind: Kind, labels: RowLabels) -> Result<TrainOptions> {
         let mut options = TrainOptions::new(kind);
         options.labels = if labels == RowLabels::One { Labels::One } else { Labels::Many };
-        let (recipe, RecipeArgs { reading, terms }) = (&mut options.recipe, self);
-        recipe.raw = reading.raw;
-        recipe.content_only = reading.content_only;
-        recipe.limits.bytes = reading.most_bytes.unwrap_or(recipe.limits.bytes);
-        recipe.ignored_headers = reading.ignore_header.clone();
+        let recipe = &mut options.recipe;
+        recipe.raw = self.raw;
+        recipe.content_only = self.content_only;
+        recipe.limits.bytes = self.most_bytes.unwrap_or(recipe.limits.bytes);
+        recipe.ignored_headers = self.ignore_header.clone();
         let tokenizer = &mut recipe.tokenizer;
-        tokenizer.word_rule = terms.words.unwrap_or(tokenizer.word_rule);
-        tokenizer.fold_case &= !terms.keep_case;
-        tokenizer.stemmer = terms.stem;
-        tokenizer.min_chars = terms.min_chars.unwrap_or(tokenizer.min_chars);
-        tokenizer.max_chars = terms.max_chars.unwrap_or(tokenizer.max_chars);
-        if let Some(path) = &terms.stop_words {
+        tokenizer.word_rule = self.words.unwrap_or(tokenizer.word_rule);
+        tokenizer.fold_case &= !self.keep_case;
+        tokenizer.stemmer = self.stem;
+        tokenizer.min_chars = self.min_chars.unwrap_or(tokenizer.min_chars);
+        tokenizer.max_chars = self.max_chars.unwrap_or(tokenizer.max_chars);
+        if let Some(path) = &self.stop_words {
             tokenizer.stop_words = words_of(path)?;
         }
         options.set_terms(TermOptions {
-            ngrams: terms.ngrams,
-            ends: terms.ends,
-            characters: terms.characters,
-            pieces: terms.pieces.unwrap_or_default(),
-            signs: terms.signs.map(|signs| signs == Switch::On),
+            ngrams: self.ngrams,
+            ends: self.ends,
+            characters: self.characters,
+            pieces: self.pieces.unwrap_or_default(),
+            signs: self.signs.map(|signs| signs == Switch::On),
         })?;
         Ok(options)
     }
@@ -132,7 +120,7 @@ fn words_of(path: &Path) -> Result<Vec<String>> {
 pub(crate) fn say_chosen_terms(information: &Information<'_>) {
     let chosen = chosen_terms(information);
     if !chosen.is_empty() {
-        let terms = listed(&[&["words"], &chosen[..]].concat());
+        let terms = listed(&[&["words"], &chosen[..]].concat(), "and");
         note!("{terms} are terms, since they predict held-out documents better");
     }
 }
@@ -146,7 +134,7 @@ pub(crate) fn say_left_out(merged: &Information<'_>, models: &[Filter]) {
     let families = [Refinement::Pairs, Refinement::Pieces, Refinement::Signs];
     let gone: Vec<_> = families.into_iter().filter(is_gone).map(Refinement::name).collect();
     if !gone.is_empty() {
-        note!("left out {}, since not all models have them as terms", listed(&gone));
+        note!("left out {}, since not all models have them as terms", listed(&gone, "and"));
     }
 }
 
@@ -163,10 +151,10 @@ fn chosen_terms(information: &Information<'_>) -> Vec<&'static str> {
     chosen().filter(are_terms).map(Refinement::name).collect()
 }
 
-/// `one, two and three`
-fn listed(names: &[&str]) -> String {
+/// `one, two and three`, with this word in place of `and`.
+pub(crate) fn listed<S: Borrow<str> + Display>(names: &[S], and: &str) -> String {
     match names {
-        [others @ .., last] if !others.is_empty() => format!("{} and {last}", others.join(", ")),
+        [others @ .., last] if !others.is_empty() => format!("{} {and} {last}", others.join(", ")),
         names => names.concat(),
     }
 }

@@ -43,36 +43,28 @@ pub(crate) struct ScoringArgs {
     /// Naive Bayes: the class priors: learned, smoothed, uniform, or given as LABEL=P,LABEL=P [default: learned]
     #[arg(long, value_name = "PRIOR")]
     pub(crate) class_prior: Option<PriorOption>,
-    #[command(flatten)]
-    pub(crate) features: FeatureArgs,
+    /// Naive Bayes: use only terms that occur in at least N documents
+    #[arg(long, value_name = "N")]
+    pub(crate) min_df: Option<u64>,
+    /// Naive Bayes: use only terms that occur in at most this share of the documents
+    #[arg(long, value_name = "SHARE", allow_negative_numbers = true)]
+    pub(crate) max_df: Option<f64>,
+    /// Naive Bayes: use only the N most frequent terms
+    #[arg(long, value_name = "N")]
+    pub(crate) max_features: Option<usize>,
+    /// Naive Bayes: use only the N terms that tell the labels apart best, by chi2 or by mi (mutual information)
+    #[arg(long, value_name = "chi2=N|mi=N")]
+    pub(crate) select: Option<Select>,
     /// Random seed: of the order in which the correction is fitted, of the start of expectation maximization, and in
     /// evaluate also of folds and intervals
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
 }
 
-/// Which terms naive Bayes uses.
-#[derive(Args, Clone, PartialEq, Default, Debug)]
-pub(crate) struct FeatureArgs {
-    /// Naive Bayes: use only terms that occur in at least N documents
-    #[arg(long, value_name = "N")]
-    min_df: Option<u64>,
-    /// Naive Bayes: use only terms that occur in at most this share of the documents
-    #[arg(long, value_name = "SHARE", allow_negative_numbers = true)]
-    max_df: Option<f64>,
-    /// Naive Bayes: use only the N most frequent terms
-    #[arg(long, value_name = "N")]
-    max_features: Option<usize>,
-    /// Naive Bayes: use only the N terms that tell the labels apart best, by chi2 or by mi (mutual information)
-    #[arg(long, value_name = "chi2=N|mi=N")]
-    select: Option<Select>,
-}
-
 impl ScoringArgs {
     pub(crate) fn options(&self, unlabelled: &UnlabelledArgs) -> ScoringOptions {
-        let ScoringArgs { likelihood, alpha, estimate, idf_power, regularisation, occurrences, seed, .. } =
-            *self;
-        let FeatureArgs { min_df, max_df, max_features, select } = self.features;
+        let ScoringArgs { likelihood, alpha, estimate, idf_power, regularisation, occurrences, .. } = *self;
+        let ScoringArgs { min_df, max_df, max_features, select, seed, .. } = *self;
         let correction = self.correction.map(|switch| switch == Switch::On);
         let UnlabelledArgs { lambda, iterations, .. } = *unlabelled;
         ScoringOptions {

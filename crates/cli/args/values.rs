@@ -66,10 +66,8 @@ pub(crate) struct ColumnChoice {
     pub(crate) kind: Option<ColumnKind>,
 }
 
-impl FromStr for ColumnChoice {
-    type Err = String;
-
-    fn from_str(s: &str) -> Result<Self, String> {
+impl ColumnChoice {
+    pub(crate) fn parse(s: &str) -> Result<Self, String> {
         let parsed = s.rsplit_once('=').and_then(|(name, kind)| {
             let kind = if kind == "skip" { None } else { Some(kind.parse().ok()?) };
             Some(ColumnChoice { name: name.to_owned(), kind })
@@ -93,17 +91,10 @@ pub(crate) enum Switch {
 }
 
 /// The cost of a false positive, `fp=N`.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub(crate) struct Cost(pub(crate) f64);
-
-impl FromStr for Cost {
-    type Err = String;
-
-    fn from_str(s: &str) -> Result<Self, String> {
-        let number =
-            s.strip_prefix("fp=").and_then(|n| n.parse().ok()).filter(|n: &f64| *n > 0.0 && n.is_finite());
-        number.map(Cost).ok_or_else(|| format!("expected fp=N with a positive number, got {s:?}"))
-    }
+pub(crate) fn cost(s: &str) -> Result<f64, String> {
+    let number = s.strip_prefix("fp=").and_then(|n| n.parse().ok());
+    let number = number.filter(|n: &f64| *n > 0.0 && n.is_finite());
+    number.ok_or_else(|| format!("expected fp=N with a positive number, got {s:?}"))
 }
 
 /// Accepts whole numbers of at least `least`.

@@ -18,14 +18,8 @@ const COMPLETIONS: [(&str, &str); 3] = [
     ("tamis.fish", include_str!("../../../contrib/completions/tamis.fish")),
 ];
 
-#[derive(Args)]
-pub(crate) struct GenerateArgs {
-    #[command(subcommand)]
-    what: GenerateCommand,
-}
-
 #[derive(Subcommand)]
-enum GenerateCommand {
+pub(crate) enum GenerateCommand {
     /// Print a recipe for a mail program, with the path of this tamis, and with folders and settings
     Recipe(MailRecipeArgs),
     /// Write the manual pages: one per command, and tamis.5 for the model file
@@ -35,7 +29,7 @@ enum GenerateCommand {
 }
 
 #[derive(Args)]
-struct FolderArg {
+pub(crate) struct FolderArg {
     /// The folder to write into
     #[arg(value_name = "DIR")]
     folder: PathBuf,
@@ -48,8 +42,8 @@ impl FolderArg {
     }
 }
 
-pub(crate) fn run(args: &GenerateArgs, mut program: Command) -> Result<u8> {
-    match &args.what {
+pub(crate) fn run(what: &GenerateCommand, mut program: Command) -> Result<u8> {
+    match what {
         GenerateCommand::Recipe(args) => return print_recipe(args),
         GenerateCommand::Man(folder) => {
             program.build();
@@ -116,7 +110,7 @@ Example:
   tamis generate recipe procmail --log ~/tamis.log >> ~/.procmailrc
   tamis generate recipe mutt --log ~/tamis.log >> ~/.muttrc
   tamis generate recipe dovecot-learn --log syslog > tamis-learn")]
-struct MailRecipeArgs {
+pub(crate) struct MailRecipeArgs {
     /// The mail program
     #[arg(value_name = "PROGRAM")]
     program: Program,

@@ -35,10 +35,27 @@ pub(crate) struct EvaluateArgs {
     pub(crate) input: InputArgs,
     #[command(flatten)]
     pub(super) labels: LabelsArgs,
-    #[command(flatten)]
-    pub(super) method: MethodArgs,
-    #[command(flatten)]
-    pub(super) written: WrittenArgs,
+    /// Cross-validate: split the documents into K folds and score each with a model of the others. Documents of a group
+    /// (--group, --group-by), or else with the same body, stay together
+    #[arg(long, value_name = "K", conflicts_with_all = ["model", "online"], value_parser = at_least::<u16>(2))]
+    pub(super) folds: Option<u16>,
+    /// Score each document with a model of those before it, then learn it (prequential evaluation). With --order date,
+    /// this measures performance on later documents
+    #[arg(long, conflicts_with = "model")]
+    pub(super) online: bool,
+    /// Order of documents for --online
+    #[arg(long, value_enum, default_value_t = Order::Given, requires = "online")]
+    pub(super) order: Order,
+    /// Write path, true label, log-odds, verdict and probability of every document to this file (TSV); with many labels
+    /// path, true labels, labels and the probability of each label
+    #[arg(long, value_name = "FILE")]
+    pub(super) scores: Option<PathBuf>,
+    /// Also write a report with pictures to this file (HTML)
+    #[arg(long, value_name = "FILE")]
+    pub(super) html: Option<PathBuf>,
+    /// Print a JSON object
+    #[arg(long)]
+    pub(super) json: bool,
     #[command(flatten)]
     pub(crate) decision: VerdictArgs,
     #[command(flatten)]
@@ -51,37 +68,6 @@ pub(crate) struct EvaluateArgs {
     pub(crate) recipe: RecipeArgs,
     #[command(flatten)]
     pub(crate) scoring: ScoringArgs,
-}
-
-/// How documents are scored without a model.
-#[derive(Args)]
-pub(super) struct MethodArgs {
-    /// Cross-validate: split the documents into K folds and score each with a model of the others. Documents of a group
-    /// (--group, --group-by), or else with the same body, stay together
-    #[arg(long, value_name = "K", conflicts_with_all = ["model", "online"], value_parser = at_least::<u16>(2))]
-    pub(super) folds: Option<u16>,
-    /// Score each document with a model of those before it, then learn it (prequential evaluation). With --order date,
-    /// this measures performance on later documents
-    #[arg(long, conflicts_with = "model")]
-    pub(super) online: bool,
-    /// Order of documents for --online
-    #[arg(long, value_enum, default_value_t = Order::Given, requires = "online")]
-    pub(super) order: Order,
-}
-
-/// What is written.
-#[derive(Args)]
-pub(super) struct WrittenArgs {
-    /// Write path, true label, log-odds, verdict and probability of every document to this file (TSV); with many labels
-    /// path, true labels, labels and the probability of each label
-    #[arg(long, value_name = "FILE")]
-    pub(super) scores: Option<PathBuf>,
-    /// Also write a report with pictures to this file (HTML)
-    #[arg(long, value_name = "FILE")]
-    pub(super) html: Option<PathBuf>,
-    /// Print a JSON object
-    #[arg(long)]
-    pub(super) json: bool,
 }
 
 impl EvaluateArgs {

@@ -163,12 +163,8 @@ fn print(out: &mut impl Write, drift: &Drift, classes: &Classes) -> Result<()> {
     row("", ["learned", "new"].map(str::to_owned), "", None)?;
     row("documents", [learned, new].map(|of| grouped(of.documents)), "", None)?;
     let d = |d: f64| format!("D {d:.3}");
-    row(
-        "log-odds",
-        [learned, new].map(|of| format!("{:+.3}", of.log_odds)),
-        &d(log_odds.d),
-        Some(log_odds.p),
-    )?;
+    let means = [learned, new].map(|of| format!("{:+.3}", of.log_odds));
+    row("log-odds", means, &d(log_odds.d), Some(log_odds.p))?;
     if let (Some(learned), Some(new)) = (learned.unknown, new.unknown) {
         row("unknown words", [learned, new].map(percent), &d(unknown.d), Some(unknown.p))?;
     }

@@ -27,7 +27,7 @@ pub(crate) fn run(args: &EvaluateArgs) -> Result<u8> {
                 None => Evaluation::new(&classes, spam, outcomes),
             };
             let mut evaluation = LearnedDocuments::evaluate(&outcomes, learned.as_deref(), evaluated);
-            if args.method.online {
+            if args.online {
                 evaluation.learning = LearningStep::curve(&outcomes);
             }
             let name = |place: usize| to_text(&names[place]).into_owned();
@@ -41,12 +41,12 @@ pub(crate) fn run(args: &EvaluateArgs) -> Result<u8> {
             (LearnedDocuments::evaluate(&outcomes, learned.as_deref(), evaluated), Vec::new())
         }
     };
-    if let Some(path) = &args.written.html {
+    if let Some(path) = &args.html {
         let (title, evaluation, mislabels) = (&title(args)?, &evaluation, &mislabels[..]);
         write_page(path, &EvaluationReport { title, evaluation, decision, mislabels }.page())?;
     }
     // through a value, which sorts the keys
-    let json = args.written.json.then(|| serde_json::to_value(&evaluation)).transpose()?;
+    let json = args.json.then(|| serde_json::to_value(&evaluation)).transpose()?;
     print_out(json, |out| print_evaluation(out, &evaluation, Canvas::of_stdout()))?;
     Ok(status)
 }
@@ -64,9 +64,9 @@ fn title(args: &EvaluateArgs) -> Result<String> {
     if sources.len() > MOST {
         names.push(format!("and {} more", grouped((sources.len() - MOST) as u64)));
     }
-    let how = match args.method.folds {
+    let how = match args.folds {
         Some(folds) => format!("in {folds} folds"),
-        None if args.method.online => "learned online".to_owned(),
+        None if args.online => "learned online".to_owned(),
         None => format!("by {}", file_name(args.model.own.path()?.as_os_str())),
     };
     Ok(format!("{} {how}", names.join(" ")))
@@ -77,20 +77,18 @@ const MOST_MISLABELS: usize = 20;
 
 /// Scores documents as the options ask. For a comparison, refuses a model of many labels.
 pub(crate) fn evaluated(args: &EvaluateArgs, is_compared: bool) -> Result<EvaluationRun> {
-    if args.groups.are_given() && args.method.folds.is_none() {
+    if args.groups.are_given() && args.folds.is_none() {
         bail!("{}: expected --folds with it, whose folds keep groups together", args.groups.option());
     }
-    if args.method.folds.is_some() || args.method.online {
+    if args.folds.is_some() || args.online {
         return by_learning(args);
     }
     args.check_for_model()?;
     let mut filter = args.model.open()?;
     args.decision.apply(&mut filter)?;
     let classes = filter.classes();
-    if filter.has_many_labels() && is_compared {
-        bail!("expected a model of one label a document, got many");
-    }
     if filter.has_many_labels() {
+        ensure!(!is_compared, "expected a model of one label a document, got many");
         let (named, learned, status) = by_model(args, &filter, |scorer, given, document| {
             scorer.score(document)?;
             let labels = scorer.scratch.labels().iter().map(|of| of.label);
@@ -163,11 +161,8 @@ fn note_unknown(known: &Classes, all: &Classes) {
     let unknown = all.iter().map(|(_, label)| label).filter(|label| known.index(label).is_none());
     match Classes::new(unknown) {
         Ok(unknown) if !unknown.is_empty() => {
-            let n = counted(unknown.len() as u64, "label");
-            note!(
-                "the model does not know {n}, whose documents count as wrong: {}",
-                shown(&unknown.to_string())
-            );
+            let (n, names) = (counted(unknown.len() as u64, "label"), unknown.to_string());
+            note!("the model does not know {n}, whose documents count as wrong: {}", shown(&names));
         }
         _ => (),
     }
@@ -208,7 +203,7 @@ fn write_table<T>(
     named: &[(OsString, T)],
     cells: impl Fn(&T) -> Vec<String>,
 ) -> Result<()> {
-    let Some(path) = &args.written.scores else { return Ok(()) };
+    let Some(path) = &args.scores else { return Ok(()) };
     let write = || -> Result<()> {
         let mut table = csv::WriterBuilder::new().delimiter(b'\t').from_writer(File::create(path)?);
         table.write_record(head)?;

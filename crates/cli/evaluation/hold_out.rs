@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use tamis_mail::Message;
 use tamis_program::{counted, note, noun, shown_path};
 use tamis_train::evaluate::{HeldOutScore, Prequential, cross_validate, cross_validate_labels};
@@ -12,7 +12,7 @@ use tamis_train::{
     positive_class, spam_class, split_labels,
 };
 
-use crate::args::Order;
+use crate::args::{DecisionArgs, Order};
 use crate::evaluation::arguments::{EvaluateArgs, EvaluationRun, Outcomes};
 use crate::formats::labels::RowLabels;
 use crate::input::{Attributes, Corpus, DocumentView, HeldDocument, Item, columns, say_equal};
@@ -62,20 +62,19 @@ pub(super) fn by_learning(args: &EvaluateArgs) -> Result<EvaluationRun> {
     let are_many = row_labels != RowLabels::One;
     let is_table = args.table.target.is_some();
     let has_unlabelled = !args.unlabelled.unlabelled.is_empty();
-    if are_many && args.method.online {
-        bail!("--labels many: expected a model or --folds with it, got --online");
-    }
+    let is_online = args.online;
+    ensure!(!are_many || !is_online, "--labels many: expected a model or --folds with it, got --online");
     if are_many && (is_table || has_unlabelled) {
         bail!("--labels many: expected no --target and no --unlabelled with it");
     }
-    if args.decision.decision.need_model() {
-        bail!("--prior and --cost: expected a model, got --folds or --online");
-    }
+    let DecisionArgs { prior, cost, unsure } = &args.decision.decision;
+    let needs_model = prior.is_some() || cost.is_some();
+    ensure!(!needs_model, "--prior and --cost: expected a model, got --folds or --online");
     let asked = args.scoring.options(&args.unlabelled);
     if !is_table {
         asked.check()?;
     }
-    if args.method.online && (is_table || has_unlabelled) {
+    if is_online && (is_table || has_unlabelled) {
         bail!("--online: expected no --target and no --unlabelled with it, which need all documents at once");
     }
     let corpus = Corpus::find_labelled(&args.sources, &args.input, args.table.target.as_deref())?;
@@ -84,11 +83,10 @@ pub(super) fn by_learning(args: &EvaluateArgs) -> Result<EvaluationRun> {
     columns::choose(&mut options.recipe, &corpus, &args.table, &args.recipe)?;
     options.prepare(&asked)?;
     corpus.embed_new(&mut options.recipe)?;
-    if args.method.order == Order::Date && corpus.kind != Kind::Mail {
+    if args.order == Order::Date && corpus.kind != Kind::Mail {
         bail!("--order date: expected mail, got {}", corpus.kind);
     }
-    let (mut examples, classes, unreadable) =
-        read_labelled(&mut corpus, &options, args.method.order, are_many)?;
+    let (mut examples, classes, unreadable) = read_labelled(&mut corpus, &options, args.order, are_many)?;
     // A stable sort: documents with equal keys stay in the given order.
     examples.sort_by(|a, b| a.key.cmp(&b.key));
     let more = corpus.find_unlabelled(&args.unlabelled.unlabelled, &options.recipe)?;
@@ -98,7 +96,7 @@ pub(super) fn by_learning(args: &EvaluateArgs) -> Result<EvaluationRun> {
     let has_thresholds = classes.len() == 2 && matches!(scoring, Scoring::Weighted(_));
     options.scoring = Some(scoring);
     if are_many {
-        options.decision.unsure = args.decision.decision.unsure;
+        options.decision.unsure = *unsure;
     }
     options.check_for(classes.len())?;
     let spam = if are_many { None } else { spam_of(args, &classes)? };
@@ -107,9 +105,9 @@ pub(super) fn by_learning(args: &EvaluateArgs) -> Result<EvaluationRun> {
     let outcomes = match outcomes {
         Outcomes::One(mut named) => {
             for (_, outcome) in &mut named {
-                outcome.score.label = match args.decision.decision.unsure {
+                outcome.score.label = match unsure {
                     _ if has_thresholds => decided(&decision, spam, outcome, &classes),
-                    Some(least) => likelier_than(least, spam, &outcome.score, classes.len()),
+                    Some(least) => likelier_than(*least, spam, &outcome.score, classes.len()),
                     None => outcome.score.label,
                 };
             }
@@ -211,7 +209,7 @@ fn hold_out(
     unlabelled: &[EvaluationDocument],
 ) -> Result<Outcomes> {
     let seed = args.scoring.seed.unwrap_or_default();
-    let Some(folds) = args.method.folds else {
+    let Some(folds) = args.folds else {
         let mut online = Prequential::new(options, classes.iter().map(|(_, label)| label))?;
         let held_out = |example: EvaluationDocument| {
             let EvaluationDocument { label, held, .. } = &example;

@@ -63,11 +63,8 @@ impl TableRecord {
     /// The cells, or the reason that the row cannot be read.
     pub(crate) fn named_cells(&self) -> Result<Cells<'_>, String> {
         if let Some(object) = self.json() {
-            return Ok(object?
-                .0
-                .into_iter()
-                .map(|(name, value)| (name.into(), cell(value).into()))
-                .collect());
+            let members = object?.0.into_iter();
+            return Ok(members.map(|(name, value)| (name.into(), cell(value).into())).collect());
         }
         let names = self.head.names.iter().map(|name| Cow::Borrowed(&**name));
         let has_decimal_commas = self.delimiter() == Some(b';');

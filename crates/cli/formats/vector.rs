@@ -8,13 +8,11 @@ use serde_json::Value;
 
 /// The numbers of a vector in a JSON row: an array, or a string of one. None if it is null.
 pub(crate) fn of_value(value: &Value) -> Result<Vec<f32>, String> {
+    let number =
+        |(at, it): (usize, &Value)| it.as_f64().map(|number| number as f32).ok_or_else(|| not_a_number(at));
     match value {
         Value::Null => Ok(Vec::new()),
-        Value::Array(numbers) => numbers
-            .iter()
-            .enumerate()
-            .map(|(at, number)| number.as_f64().map(|number| number as f32).ok_or_else(|| not_a_number(at)))
-            .collect(),
+        Value::Array(numbers) => numbers.iter().enumerate().map(number).collect(),
         Value::String(text) => read_vector(text),
         _ => Err(NOT_AN_ARRAY.to_owned()),
     }
@@ -83,12 +81,8 @@ impl VectorFile {
         let header = String::from_utf8_lossy(&header);
         let value = |key: &str, end: char| {
             let (_, rest) = header.split_once(key)?;
-            Some(
-                rest.trim_start_matches([' ', ':', '\'', '"', '('])
-                    .split(end)
-                    .next()?
-                    .trim_end_matches(['\'', '"']),
-            )
+            let value = rest.trim_start_matches([' ', ':', '\'', '"', '(']).split(end).next()?;
+            Some(value.trim_end_matches(['\'', '"']))
         };
         let width = match value("descr", ',') {
             Some("<f2") => 2,

@@ -94,16 +94,12 @@ impl<'a> Corpus<'a> {
         let column = self.vectors.column().unwrap_or_default();
         self.files.iter().filter(|file| file.holds.is_table()).find_map(|file| {
             let columns = TextColumns { vector: Some(column), ..self.columns() };
-            let reader = if file.once.is_some() {
-                Box::new(io::Cursor::new(file.start()))
-            } else {
-                file.open().ok()?
+            let reader = match file.once.is_some() {
+                true => Box::new(io::Cursor::new(file.start())),
+                false => file.open().ok()?,
             };
-            let mut records = rows(reader, file.holds, &columns)
-                .ok()?
-                .0
-                .filter_map(|TableRow { content, .. }| content.ok());
-            records.find_map(|record| {
+            let (rows, _) = rows(reader, file.holds, &columns).ok()?;
+            rows.filter_map(|TableRow { content, .. }| content.ok()).find_map(|record| {
                 let row = record.may_have_vector(column).then(|| record.text_row(&columns).ok()).flatten();
                 row.map(|row| row.vector.len()).filter(|length| *length > 0)
             })

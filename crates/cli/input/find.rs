@@ -70,7 +70,9 @@ pub(crate) fn find(
             file.holds = mbox_or_one(&file.path, file.holds).unwrap_or(file.holds);
         });
         if wanted != SourceScope::WhatIsThere {
-            listing.leave_deleted_out();
+            // by their names
+            let is_deleted = |file: &InputFile| file.path.file_name().is_some_and(maildir::is_deleted);
+            listing.leave_out("deleted message", is_deleted);
         }
     }
     let without_label = |p: &&InputFile| p.label.is_none() && !p.holds.is_table();
@@ -88,7 +90,7 @@ pub(crate) fn find(
         files => recognise(files).with_context(|| shown_path(&path))?,
     };
     if is_folder && listing.kind == Some(Kind::Mail) {
-        listing.leave_tables_out();
+        listing.leave_out("table", |file| file.holds.is_table());
     }
     Ok(listing)
 }

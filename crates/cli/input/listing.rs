@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result};
 use tamis_mail::maildir;
 use tamis_program::{counted, grouped, plain, shown_path};
 use tamis_train::Kind;
@@ -44,16 +44,6 @@ const SPECIAL: &str = "special file";
 impl Omissions {
     fn add(&mut self, what: &'static str, path: PathBuf) {
         self.others.entry(what).or_insert((0, path)).0 += 1;
-    }
-
-    /// Takes files out of a list.
-    fn take_from(
-        &mut self,
-        files: &mut Vec<InputFile>,
-        what: &'static str,
-        is_it: impl Fn(&InputFile) -> bool,
-    ) {
-        files.extract_if(.., |file| is_it(file)).for_each(|file| self.add(what, file.path));
     }
 
     /// Describes in words what was left out, if anything.
@@ -173,15 +163,9 @@ impl SourceFiles {
         Ok(())
     }
 
-    /// Leaves out tables, which cannot be mail.
-    pub(crate) fn leave_tables_out(&mut self) {
-        self.left_out.take_from(&mut self.files, "table", |file| file.holds.is_table());
-    }
-
-    /// Leaves out messages that are deleted by their names.
-    pub(crate) fn leave_deleted_out(&mut self) {
-        let is_deleted = |file: &InputFile| file.path.file_name().is_some_and(maildir::is_deleted);
-        self.left_out.take_from(&mut self.files, "deleted message", is_deleted);
+    /// Takes files out.
+    pub(crate) fn leave_out(&mut self, what: &'static str, is_it: impl Fn(&InputFile) -> bool) {
+        self.files.extract_if(.., |file| is_it(file)).for_each(|file| self.left_out.add(what, file.path));
     }
 }
 
@@ -197,8 +181,6 @@ fn unlisted(error: walkdir::Error) -> String {
 fn label_from_name(path: &Path) -> Result<Arc<str>> {
     let absolute = path.canonicalize().with_context(|| shown_path(&path))?;
     let name = if path.file_name().is_some() { path } else { &absolute };
-    name.file_name()
-        .and_then(|name| name.to_str())
-        .map(Arc::from)
-        .ok_or_else(|| anyhow!("{}: expected a folder whose name, a label, is UTF-8", shown_path(&path)))
+    let label = name.file_name().and_then(|name| name.to_str()).map(Arc::from);
+    label.with_context(|| format!("{}: expected a folder whose name, a label, is UTF-8", shown_path(&path)))
 }

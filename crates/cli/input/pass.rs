@@ -68,19 +68,6 @@ enum PassState<T> {
     Failed(anyhow::Error),
 }
 
-impl<T> PassState<T> {
-    /// The state after work on a document. An error about a row's cell or label only skips the row.
-    fn after_work(item: &Item<'_>, result: Result<T>) -> Self {
-        match result {
-            Ok(result) => PassState::Done(result),
-            Err(error) if error.downcast_ref().is_some_and(|error: &Error| is_of_row(error, item)) => {
-                PassState::Skipped(error.to_string().into())
-            }
-            Err(error) => PassState::Failed(error.context(shown_path(&item.name()))),
-        }
-    }
-}
-
 impl Corpus<'_> {
     /// Calls `work` for every document and its attributes, on all threads, and then `done` with the results, in order.
     /// While a batch is processed, the one before is finished and the one after is read.
@@ -110,7 +97,9 @@ impl Corpus<'_> {
                         PassState::Failed(anyhow!(why).context(shown_path(&item.name())))
                     }
                     Err(reason) => PassState::Skipped(reason),
-                    Ok(result) => PassState::after_work(item, result),
+                    Ok(Ok(result)) => PassState::Done(result),
+                    Ok(Err(error)) if is_of_row(&error, item) => PassState::Skipped(error.to_string().into()),
+                    Ok(Err(error)) => PassState::Failed(error.context(shown_path(&item.name()))),
                 };
             }
             states.lock().unwrap_or_else(PoisonError::into_inner).push((state, buffer));
@@ -236,11 +225,8 @@ impl Corpus<'_> {
                 let label = self.label(item, record.label(&cells, self.target.as_deref(), self.labels))?;
                 let group = self.group(item, cell_of(&cells, self.group_column()));
                 let weight = self.weight_of(cell_of(&cells, self.weight))?;
-                beside(
-                    Attributes { label: &label, group, weight },
-                    DocumentView::row(&cells).document(),
-                    Vec::new(),
-                )
+                let given = Attributes { label: &label, group, weight };
+                beside(given, DocumentView::row(&cells).document(), Vec::new())
             }
             Content::Bytes(bytes) => {
                 let is_learned = item.file.holds == Holds::Mbox && self.wanted != SourceScope::WhatIsThere;
@@ -402,11 +388,11 @@ fn has_mail_behind(bytes: &[u8]) -> bool {
     lines.any(|end| looks_like_mail(&bytes[end + 1..]))
 }
 
-/// Whether an error is about one row only: a cell, or the label in the row.
-fn is_of_row(error: &Error, item: &Item<'_>) -> bool {
-    match error.kind() {
-        ErrorKind::Document => true,
-        ErrorKind::Label => item.file.label.is_none(),
+/// Whether an error is about one row only, which is skipped: a cell, or the label in the row.
+fn is_of_row(error: &anyhow::Error, item: &Item<'_>) -> bool {
+    match error.downcast_ref().map(Error::kind) {
+        Some(ErrorKind::Document) => true,
+        Some(ErrorKind::Label) => item.file.label.is_none(),
         _ => false,
     }
 }

@@ -142,7 +142,7 @@ pub(crate) struct HeldDocument {
 enum HeldContent {
     Mail(Vec<u8>),
     Text(String),
-    Row(Vec<(String, String)>),
+    Row(Cells<'static>),
 }
 
 impl HeldDocument {
@@ -152,7 +152,7 @@ impl HeldDocument {
             Document::Mail(bytes) => HeldContent::Mail(bytes.to_vec()),
             Document::Text(text) => HeldContent::Text(text.to_owned()),
             Document::Fields(cells) => HeldContent::Row(
-                cells.iter().map(|(name, cell)| ((*name).to_owned(), (*cell).to_owned())).collect(),
+                cells.iter().map(|(name, cell)| (name.to_string().into(), cell.to_string().into())).collect(),
             ),
             // the vector is apart, and no file holds a counted document
             Document::Embedded { .. } | Document::Counted(_) => HeldContent::Text(String::new()),
@@ -165,9 +165,7 @@ impl HeldDocument {
         match &self.content {
             HeldContent::Mail(bytes) => DocumentView::Mail(bytes),
             HeldContent::Text(text) => DocumentView::Text(text.into()),
-            HeldContent::Row(cells) => {
-                DocumentView::Row(cells.iter().map(|(name, cell)| (&**name, &**cell)).collect())
-            }
+            HeldContent::Row(cells) => DocumentView::row(cells),
         }
     }
 }

@@ -113,13 +113,8 @@ fn print_scoring(out: &mut impl Write, filter: &Filter) -> Result<()> {
         }
         Scoring::Weighted(options) => {
             if let Some(chosen) = information.chosen {
-                print_chosen(
-                    out,
-                    &options,
-                    chosen,
-                    information.recipe,
-                    filter.spam().is_some_and(|_| filter.classes().len() == 2),
-                )?;
+                let has_parts = filter.spam().is_some_and(|_| filter.classes().len() == 2);
+                print_chosen(out, &options, chosen, information.recipe, has_parts)?;
             }
             print_decision(out, filter)?;
         }
@@ -185,11 +180,8 @@ fn print_chosen(
         let (title, verdict) =
             (["tried", ""][at.min(1)], ["left out", "taken"][usize::from(tried.is_chosen())]);
         let TriedRefinement { refinement, with, without, .. } = tried;
-        writeln!(
-            out,
-            "{title:11} {}: log loss {with:.4}, {without:.4} without; {verdict}",
-            refinement.name()
-        )?;
+        let name = refinement.name();
+        writeln!(out, "{title:11} {name}: log loss {with:.4}, {without:.4} without; {verdict}")?;
     }
     if let Some(unlabelled) = &chosen.unlabelled {
         print_unlabelled(out, unlabelled)?;
@@ -343,10 +335,9 @@ pub(crate) fn describe_json(path: &str, filter: &Filter, most: usize) -> Result<
     let information = filter.information();
     let mut classes = Vec::new();
     for ((class, label), totals) in filter.classes().iter().zip(information.totals.iter()) {
-        let terms: Vec<_> = if most == 0 { Vec::new() } else { filter.strongest_terms(class, most)? }
-            .into_iter()
-            .map(|term| json!({"term": term.term, "weight": term.contribution}))
-            .collect();
+        let terms = if most == 0 { Vec::new() } else { filter.strongest_terms(class, most)? };
+        let term = |term: TermContribution| json!({"term": term.term, "weight": term.contribution});
+        let terms: Vec<_> = terms.into_iter().map(term).collect();
         classes.push(json!({"label": label, "totals": totals, "strongest_terms": terms}));
     }
     let of_class = |(label, moments): &(&str, Moments)| {

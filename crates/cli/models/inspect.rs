@@ -32,8 +32,13 @@ pub(crate) struct InspectArgs {
     /// Also show the N strongest terms of every label
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) terms: usize,
-    #[command(flatten)]
-    pub(crate) suspects: SuspectsArgs,
+    /// Also show the N learned documents whose held-out scores contradict their labels most: they may be mislabelled.
+    /// With more than two labels, every document is held out now, which takes longer than training
+    #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "20", require_equals = true)]
+    pub(crate) suspects: Option<usize>,
+    /// The learned documents, to show suspects by file name
+    #[arg(value_name = "SOURCE", requires = "suspects")]
+    pub(crate) sources: Vec<OsString>,
     #[command(flatten)]
     pub(crate) input: InputArgs,
     /// Also write a report with pictures to this file (HTML)
@@ -61,7 +66,7 @@ pub(crate) fn run(args: &InspectArgs) -> Result<u8> {
     let path = args.model.path()?;
     let filter = args.model.open()?;
     let is_weighted = matches!(filter.information().scoring, Scoring::Weighted(_));
-    let most = args.suspects.suspects;
+    let most = args.suspects;
     if most.is_some() && !is_weighted {
         bail!("--suspects: expected a model with weighted scoring, got naive Bayes");
     }
@@ -120,17 +125,6 @@ pub(crate) fn verify(args: &ModelArg) -> Result<u8> {
     Ok(0)
 }
 
-#[derive(Args)]
-pub(crate) struct SuspectsArgs {
-    /// Also show the N learned documents whose held-out scores contradict their labels most: they may be mislabelled.
-    /// With more than two labels, every document is held out now, which takes longer than training
-    #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "20", require_equals = true)]
-    pub(crate) suspects: Option<usize>,
-    /// The learned documents, to show suspects by file name
-    #[arg(value_name = "SOURCE", requires = "suspects")]
-    pub(crate) sources: Vec<OsString>,
-}
-
 /// Documents that were probably learned under a wrong label.
 struct Suspects<'a> {
     filter: &'a Filter,
@@ -142,8 +136,8 @@ struct Suspects<'a> {
 impl<'a> Suspects<'a> {
     /// Finds the suspects. A report shows them without being asked, if it can.
     fn find(args: &InspectArgs, filter: &'a Filter) -> Result<Self> {
-        let is_asked = args.suspects.suspects.is_some();
-        let files = find_files(&args.suspects.sources, &args.input, filter)?;
+        let is_asked = args.suspects.is_some();
+        let files = find_files(&args.sources, &args.input, filter)?;
         let all = match tamis_train::evaluate::suspects(filter) {
             Ok(suspects) => suspects,
             Err(error) => match error.kind() {

@@ -40,40 +40,6 @@ Example:
 pub(crate) struct LearnArgs {
     #[command(flatten)]
     pub(crate) model: ModelArgs,
-    #[command(flatten)]
-    pub(crate) documents: DocumentArgs,
-    #[command(flatten)]
-    spool: SpoolArgs,
-    /// Learn the messages that a message forwards as attachments (message/rfc822, or mail in files named *.eml) instead of
-    /// the message itself, for an address such as spam@example.org. A message that forwards none is an error
-    #[arg(long, conflicts_with_all = ["vectors", "vector_column", "encoder"])]
-    pub(crate) forwarded: bool,
-    #[command(flatten)]
-    wrong: WrongArgs,
-    /// Allow a label that the model does not know yet
-    #[arg(long)]
-    pub(crate) new_label: bool,
-    /// Do not retrain, even if much was learned since the last time. A model with a shared one is never retrained
-    /// automatically
-    #[arg(long)]
-    pub(crate) no_retrain: bool,
-    #[command(flatten)]
-    new: NewArgs,
-    #[command(flatten)]
-    pub(crate) progress: ProgressArgs,
-    #[command(flatten)]
-    pub(crate) input: InputArgs,
-    #[command(flatten)]
-    pub(crate) log: LogArg,
-    #[command(flatten)]
-    pub(crate) groups: GroupArgs,
-    #[command(flatten)]
-    pub(crate) change: ChangeArgs,
-}
-
-/// The documents, and their label.
-#[derive(Args)]
-pub(crate) struct DocumentArgs {
     /// The label to learn the documents under, or a table, each of whose rows is learned under its own label. Optional
     /// with --spool
     #[arg(value_name = "LABEL", required_unless_present = "spool")]
@@ -84,40 +50,46 @@ pub(crate) struct DocumentArgs {
     /// Follow links that lead out of the named folders
     #[arg(long)]
     follow: bool,
-}
-
-/// Where a message waits until it is learned.
-#[derive(Args)]
-struct SpoolArgs {
     /// Put the message on standard input into this private folder first, then learn what waits there, the oldest first.
     /// If the model is busy or cannot be written, the message stays there for the next call, and this one succeeds.
     /// Without a label, only learn what waits. A message that can never be learned is kept as FILE.refused. For mail,
     /// one folder for each model
     #[arg(long, value_name = "DIR", conflicts_with_all = ["paths", "follow", "files_from", "kind", "mbox",
         "input_format", "vector_column", "vectors", "encoder", "group", "group_by", "progress", "dots"])]
-    spool: Option<PathBuf>,
-}
-
-/// Which documents are skipped because the model labels them right already.
-#[derive(Args)]
-struct WrongArgs {
+    pub(crate) spool: Option<PathBuf>,
+    /// Learn the messages that a message forwards as attachments (message/rfc822, or mail in files named *.eml) instead of
+    /// the message itself, for an address such as spam@example.org. A message that forwards none is an error
+    #[arg(long, conflicts_with_all = ["vectors", "vector_column", "encoder"])]
+    pub(crate) forwarded: bool,
     /// Learn only documents that the model does not already give this label
     #[arg(long)]
     if_wrong: bool,
     /// Like --if-wrong, but also learn documents that the model gives this label with log-odds below X (nats)
     #[arg(long, value_name = "X")]
     margin: Option<f64>,
-}
-
-/// The model to create if there is none.
-#[derive(Args)]
-struct NewArgs {
+    /// Allow a label that the model does not know yet
+    #[arg(long)]
+    pub(crate) new_label: bool,
+    /// Do not retrain, even if much was learned since the last time. A model with a shared one is never retrained
+    /// automatically
+    #[arg(long)]
+    pub(crate) no_retrain: bool,
     /// Labels of the model to make if there is none [default: ham,spam]
     #[arg(long, value_name = "LABEL,LABEL", value_delimiter = ',')]
     labels: Vec<String>,
     /// In a new model, do not remember the names of messages (their Message-IDs)
     #[arg(long)]
     no_names: bool,
+    #[command(flatten)]
+    pub(crate) progress: ProgressArgs,
+    #[command(flatten)]
+    pub(crate) input: InputArgs,
+    #[command(flatten)]
+    pub(crate) log: LogArg,
+    #[command(flatten)]
+    pub(crate) groups: GroupArgs,
+    #[command(flatten)]
+    pub(crate) change: ChangeArgs,
 }
 
 /// Progress as sa-learn shows it.
@@ -222,22 +194,11 @@ impl LearnCounts {
     }
 }
 
-impl DocumentArgs {
-    fn scope(&self) -> SourceScope {
-        if self.follow { SourceScope::Documents } else { SourceScope::Inside }
-    }
-}
-
 impl LearnArgs {
-    /// The folder of --spool.
-    pub(crate) fn spool(&self) -> Option<&Path> {
-        self.spool.spool.as_deref()
-    }
-
     /// Refuses a path in place of the label before anything is read. Otherwise standard input would be read.
     pub(crate) fn check_label(&self, label: &str, path: &Path) -> Result<()> {
         if self.new_label
-            || self.new.labels.iter().any(|known| known == label)
+            || self.labels.iter().any(|known| known == label)
             || !(label.contains('/') || Path::new(label).exists())
         {
             return Ok(());
@@ -255,8 +216,8 @@ impl LearnArgs {
     fn known_labels(&self, path: &Path) -> Result<Classes> {
         Ok(match Filter::open(path) {
             Ok(filter) => filter.classes().clone(),
-            Err(_) if self.new.labels.is_empty() => Classes::new(["ham", "spam"])?,
-            Err(_) => Classes::new(self.new.labels.iter().map(String::as_str))?,
+            Err(_) if self.labels.is_empty() => Classes::new(["ham", "spam"])?,
+            Err(_) => Classes::new(self.labels.iter().map(String::as_str))?,
         })
     }
 
@@ -275,14 +236,14 @@ impl LearnArgs {
         learner: &mut Learner,
         document: Document<'_>,
     ) -> tamis_train::Result<bool> {
-        if !self.wrong.if_wrong && self.wrong.margin.is_none() {
+        if !self.if_wrong && self.margin.is_none() {
             return Ok(false);
         }
         let score = learner.score(document)?;
         let filter = learner.filter();
         let given = learner.labels().iter().filter_map(|of| filter.classes().label(of.label));
         let is_right = join_labels(given) == join_labels(split_labels(label));
-        Ok(is_right && score.log_odds.abs() >= self.wrong.margin.unwrap_or(0.0))
+        Ok(is_right && score.log_odds.abs() >= self.margin.unwrap_or(0.0))
     }
 
     /// Opens the model for learning, with the shared one behind it. If the model is missing, creates it; `label`, if given,
@@ -309,7 +270,7 @@ impl LearnArgs {
         shared: Option<&Filter>,
         options: LearnOptions,
     ) -> Result<Learner> {
-        let labels: Vec<&str> = match (&self.new.labels[..], shared) {
+        let labels: Vec<&str> = match (&self.labels[..], shared) {
             ([], Some(shared)) => shared.classes().iter().map(|(_, label)| label).collect(),
             ([], None) => vec!["ham", "spam"],
             (labels, _) => labels.iter().map(String::as_str).collect(),
@@ -328,7 +289,7 @@ impl LearnArgs {
         if shared.is_none() {
             new.recipe = recipe;
         }
-        new.names &= !self.new.no_names;
+        new.names &= !self.no_names;
         // so that the model can be retrained as it grows
         new.keep = Some(Keep::Vectors);
         self.model.own.make_folder(path)?;
@@ -345,14 +306,15 @@ impl LearnArgs {
 }
 
 pub(crate) fn run(args: &LearnArgs) -> Result<u8> {
-    let Some(label) = &args.documents.label else { bail!("expected a label") };
+    let Some(label) = &args.label else { bail!("expected a label") };
     let path = args.model.own.path()?;
     let log = args.log.begin(&args.model.own);
     if log.is_some() {
         survive_file_limits();
     }
     let has_own_labels = args.is_table(label, &path)?;
-    let (mut paths, mut wanted) = (args.documents.paths.clone(), args.documents.scope());
+    let mut paths = args.paths.clone();
+    let mut wanted = if args.follow { SourceScope::Documents } else { SourceScope::Inside };
     if has_own_labels {
         paths.insert(0, label.into());
         wanted = SourceScope::Labelled;

@@ -29,7 +29,7 @@ pub(crate) fn run(args: &LearnArgs, folder: &Path) -> Result<u8> {
     let log = args.log.begin(&args.model.own);
     survive_file_limits();
     let mut work = SpoolRun::new(args, log);
-    let Some(label) = &args.documents.label else {
+    let Some(label) = &args.label else {
         work.learn(Some(&MailSpool::open(folder)?), None)?;
         return work.finish();
     };
@@ -45,11 +45,8 @@ pub(crate) fn run(args: &LearnArgs, folder: &Path) -> Result<u8> {
     match MailSpool::open(folder).and_then(|spool| put(&spool).map(|()| spool)) {
         Ok(spool) => {
             if let Err(error) = work.learn(Some(&spool), None) {
-                let folder = shown_path(&folder);
-                say!(
-                    "tamis: {}; the message waits in {folder} until the next tamis learn --spool",
-                    told(&error)
-                );
+                let (error, folder) = (told(&error), shown_path(&folder));
+                say!("tamis: {error}; the message waits in {folder} until the next tamis learn --spool");
             }
         }
         Err(error) => {
@@ -81,7 +78,7 @@ impl<'a> SpoolRun<'a> {
         if own.is_none() && waiting()?.is_empty() {
             return Ok(());
         }
-        let label = self.args.documents.label.as_deref();
+        let label = self.args.label.as_deref();
         let mut learner = self.args.open(label, Recipe::new(Kind::Mail), self.args.model.shared()?)?;
         let kind = learner.filter().information().recipe.kind;
         ensure!(kind == Kind::Mail, "--spool: expected a model of mail, got one of {kind}");

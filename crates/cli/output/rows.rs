@@ -140,12 +140,8 @@ impl KeptColumns {
         }
         let columns = KeptColumns { names, empty };
         for name in verdict.iter().filter(|name| columns.has(name)) {
-            let other = columns.beside(name);
-            note!(
-                "--keep: the rows have a column {}, so that of the verdict is {}",
-                shown(name),
-                shown(&other)
-            );
+            let (name, other) = (shown(name), columns.beside(name));
+            note!("--keep: the rows have a column {name}, so that of the verdict is {}", shown(&other));
         }
         Ok(columns)
     }

@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, anyhow, bail, ensure};
 use serde::{Deserialize, Serialize};
 use tamis_program::{make_private, shown, shown_path, variable};
 use tamis_store::config::labels::check_labels;
@@ -312,10 +312,8 @@ impl Account {
         if ways.iter().filter(|is_there| **is_there).count() != 1 {
             bail!("expected either password or token, a command that prints it, or [account.oauth]");
         }
-        let urls = self
-            .oauth
-            .iter()
-            .flat_map(|it| [Some(&it.device_url), Some(&it.token_url), it.auth_url.as_ref()]);
+        let oauth = self.oauth.iter();
+        let urls = oauth.flat_map(|it| [Some(&it.device_url), Some(&it.token_url), it.auth_url.as_ref()]);
         for url in urls.flatten() {
             let is_local = url.starts_with("http://127.0.0.1:") || url.starts_with("http://localhost:");
             if !url.starts_with("https://") && !is_local {
@@ -329,9 +327,7 @@ impl Account {
         if !(0.0..=1.0).contains(&self.max_wrong) {
             bail!("max_wrong: expected a share from 0 to 1, got {}", self.max_wrong);
         }
-        if self.newest == 0 || self.poll_seconds == 0 {
-            bail!("newest and poll_seconds: expected at least 1");
-        }
+        ensure!(self.newest > 0 && self.poll_seconds > 0, "newest and poll_seconds: expected at least 1");
         let is_local = matches!(&*self.host, "localhost" | "127.0.0.1" | "::1");
         if self.tls == Tls::None && !is_local {
             bail!(
@@ -344,9 +340,8 @@ impl Account {
             }
         }
         check_labels(&Classes::new(self.labels())?)?;
-        if let Some(sent) =
-            self.sent.as_deref().filter(|sent| self.folders.iter().any(|it| it.name == **sent))
-        {
+        let is_listed = |sent: &&String| self.folders.iter().any(|it| it.name == **sent);
+        if let Some(sent) = self.sent.as_ref().filter(is_listed) {
             bail!("sent = {sent:?}: expected a folder that is not listed, since sent mail is not learned");
         }
         for rule in &self.rules {
@@ -356,9 +351,7 @@ impl Account {
                 bail!("rule: expected from, to, list or subject with some text, or newsletter, got {rule:?}");
             }
         }
-        if let Some(junk) = &self.junk
-            && self.label_of(junk).is_none()
-        {
+        if let Some(junk) = self.junk.as_ref().filter(|junk| self.label_of(junk).is_none()) {
             bail!("junk = {junk:?}: expected a folder with a label");
         }
         Ok(())

@@ -38,13 +38,12 @@ pub fn expectation(filter: &Filter) -> Option<String> {
         _ => ("of new groups", format!("{}, each held out as a whole", counted(groups, "group"))),
     };
     let on = format!("{documents} {on}");
-    // groups have no intervals, since documents of a group are similar
-    let share = |part, whole| match groups {
-        0 => {
-            let Interval { low, high } = information.interval(part, whole);
-            format!("{} % ({:.2} to {:.2})", percent(part, whole), 100.0 * low, 100.0 * high)
-        }
-        _ => format!("{} %", percent(part, whole)),
+    // `0.38 % (0.17 to 0.75)`; groups have no intervals, since documents of a group are similar
+    let share = |part: u64, whole: u64| {
+        let Interval { low, high } = information.interval(part, whole);
+        let interval = format!(" ({:.2} to {:.2})", 100.0 * low, 100.0 * high);
+        let interval = if groups == 0 { &interval } else { "" };
+        format!("{:.2} %{interval}", 100.0 * part as f64 / whole as f64)
     };
     let labelled_right = |right: u64, all: u64| {
         Some(format!("expected on {on}: {} labelled right ({how})", share(right, all)))
@@ -77,9 +76,4 @@ pub fn expectation(filter: &Filter) -> Option<String> {
     Some(format!(
         "expected on {on}: {ham_lost} of {ham} {lost}, {spam_missed} of {spam} missed or unsure ({how})"
     ))
-}
-
-/// `0.38`
-fn percent(part: u64, whole: u64) -> String {
-    format!("{:.2}", 100.0 * part as f64 / whole as f64)
 }

@@ -158,17 +158,8 @@ fn escaped(text: &str, is_escaped: impl Fn(char) -> bool) -> String {
 
 /// A line of JSON with control characters escaped. They can occur only within strings.
 pub fn json_line(line: String) -> String {
-    if !line.contains(is_obeyed) {
-        return line;
-    }
-    let mut out = String::with_capacity(line.len() + 8);
-    for c in line.chars() {
-        match c {
-            c if is_obeyed(c) => drop(write!(out, "\\u{:04x}", u32::from(c))),
-            c => out.push(c),
-        }
-    }
-    out
+    let shown = |c: char| if is_obeyed(c) { format!("\\u{:04x}", u32::from(c)) } else { c.to_string() };
+    if line.contains(is_obeyed) { line.chars().map(shown).collect() } else { line }
 }
 
 /// An error and its causes, in one line.

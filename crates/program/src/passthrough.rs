@@ -28,22 +28,15 @@ pub struct Passthrough {
 impl Passthrough {
     /// Opens the message in a file, or on standard input without a path or for `-`.
     pub fn open(path: Option<&Path>) -> Result<Self> {
-        match path.filter(|path| path.as_os_str() != "-") {
-            Some(path) => {
-                let name = shown_path(path);
-                File::open(path).with_context(|| name.clone()).map(|source| Passthrough::new(source, name))
-            }
-            None => {
-                let name = "standard input".to_owned();
-                let source = io::stdin().as_fd().try_clone_to_owned().with_context(|| name.clone())?;
-                Ok(Passthrough::new(source.into(), name))
-            }
-        }
-    }
-
-    fn new(source: File, name: String) -> Self {
+        let path = path.filter(|path| path.as_os_str() != "-");
+        let name = path.map_or("standard input".to_owned(), shown_path);
+        let source = match path {
+            Some(path) => File::open(path),
+            None => io::stdin().as_fd().try_clone_to_owned().map(File::from),
+        };
+        let source = source.with_context(|| name.clone())?;
         rescue::arm(source.as_raw_fd());
-        Passthrough { raw: Vec::new(), source, name, is_whole: false }
+        Ok(Passthrough { raw: Vec::new(), source, name, is_whole: false })
     }
 
     /// The part of the message in memory.

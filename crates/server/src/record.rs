@@ -154,11 +154,8 @@ impl Metrics {
             n += count.load(Relaxed);
             writeln!(page, "tamis_seconds_bucket{{le=\"{bound}\"}} {n}")?;
         }
-        writeln!(
-            page,
-            "tamis_seconds_sum {}\ntamis_seconds_count {n}",
-            self.nanoseconds.load(Relaxed) as f64 / 1e9
-        )?;
+        let seconds = self.nanoseconds.load(Relaxed) as f64 / 1e9;
+        writeln!(page, "tamis_seconds_sum {seconds}\ntamis_seconds_count {n}")?;
         for (name, help, n) in [
             ("learned", "Messages learned.", &self.learned),
             ("forgotten", "Messages forgotten.", &self.forgotten),

@@ -47,7 +47,7 @@ struct Daemon {
 pub async fn serve(settings: ServerSettings, file: Option<&Path>, say: Say) -> Result<()> {
     settings.check()?;
     // first: a server that said anything can be stopped as any other
-    let signals = Signals::new()?;
+    let signals = signals()?;
     let (stop, stopping) = watch::channel(false);
     let (alive, mut ended) = mpsc::channel(1);
     let limit = settings.limits.stop();
@@ -141,33 +141,25 @@ async fn follow(daemon: Arc<Daemon>) {
     }
 }
 
-/// The signals that the server answers.
-struct Signals {
-    terminate: Signal,
-    interrupt: Signal,
-    hang_up: Signal,
-    /// A write fails then, which is answered.
-    _file_too_large: Signal,
-}
-
-impl Signals {
-    fn new() -> Result<Self> {
-        Ok(Self {
-            terminate: signal(SignalKind::terminate()).context("SIGTERM")?,
-            interrupt: signal(SignalKind::interrupt()).context("SIGINT")?,
-            hang_up: signal(SignalKind::hangup()).context("SIGHUP")?,
-            _file_too_large: signal(SignalKind::from_raw(FILE_TOO_LARGE)).context("SIGXFSZ")?,
-        })
-    }
+/// The signals that the server answers: those to end, to be interrupted and to hang up. After the last, a write fails, which
+/// is answered.
+fn signals() -> Result<[Signal; 4]> {
+    Ok([
+        signal(SignalKind::terminate()).context("SIGTERM")?,
+        signal(SignalKind::interrupt()).context("SIGINT")?,
+        signal(SignalKind::hangup()).context("SIGHUP")?,
+        signal(SignalKind::from_raw(FILE_TOO_LARGE)).context("SIGXFSZ")?,
+    ])
 }
 
 /// Returns when the server is to stop; meanwhile reads the settings again when it is told to.
-async fn until_stopped(mut signals: Signals, daemon: &Daemon, file: Option<&Path>) {
+async fn until_stopped(signals: [Signal; 4], daemon: &Daemon, file: Option<&Path>) {
+    let [mut terminate, mut interrupt, mut hang_up, _file_too_large] = signals;
     loop {
         tokio::select! {
-            _ = signals.terminate.recv() => return,
-            _ = signals.interrupt.recv() => return,
-            _ = signals.hang_up.recv() => (),
+            _ = terminate.recv() => return,
+            _ = interrupt.recv() => return,
+            _ = hang_up.recv() => (),
         }
         notify(&[sd_notify::NotifyState::Reloading]);
         match reconfigured(daemon, file) {

@@ -225,10 +225,8 @@ impl Service {
 
     /// Bytes of a message beyond which a scorer reads nothing: the beginning is enough to score it.
     pub fn bytes_to_score(&self) -> usize {
-        self.models
-            .shared
-            .current()
-            .map_or(Limits::default().bytes, |open| open.filter().information().recipe.limits.bytes)
+        let open = self.models.shared.current();
+        open.map_or(Limits::default().bytes, |open| open.filter().information().recipe.limits.bytes)
     }
 
     /// Scores a document. Other connections go on meanwhile, if that may take long.

@@ -365,10 +365,8 @@ impl ServerSettings {
         for address in settings.doors().into_iter().flatten() {
             let Address::Unix(socket) = address else { continue };
             let folder = socket.parent().unwrap_or(socket);
-            ensure!(
-                folder.is_dir(),
-                "{address}: expected a socket in a folder, got none of the name {folder:?}"
-            );
+            let is_there = folder.is_dir();
+            ensure!(is_there, "{address}: expected a socket in a folder, got none of the name {folder:?}");
         }
         Ok(settings)
     }

@@ -109,7 +109,9 @@ fn convert<'f>(
 
 /// The value of a conversion to text, which a precision shortens.
 fn text(letter: char, formats: &Formats, facts: &Facts<'_>) -> Option<String> {
-    let field = |name: &str| first_field(facts.message, name);
+    let field = |name: &str| {
+        Message::parse(facts.message, &Default::default()).header(name).map(|value| value.trim().to_owned())
+    };
     let known = |text: Option<String>| text.unwrap_or_else(|| "UNKNOWN".to_owned());
     Some(match letter {
         'c' => formats.tags[usize::from(facts.verdict.class.status())].clone(),
@@ -122,11 +124,6 @@ fn text(letter: char, formats: &Formats, facts: &Facts<'_>) -> Option<String> {
         'Q' => known(field("received").and_then(|received| queue_id(&received))),
         _ => return None,
     })
-}
-
-/// The value of the first field with this name.
-fn first_field(message: &[u8], name: &str) -> Option<String> {
-    Message::parse(message, &Default::default()).header(name).map(|value| value.trim().to_owned())
 }
 
 /// The first address in a Received field.

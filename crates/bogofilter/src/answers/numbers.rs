@@ -14,15 +14,6 @@ pub(crate) enum Notation {
 }
 
 impl Notation {
-    fn from_letter(letter: u8) -> Option<Self> {
-        match letter.to_ascii_lowercase() {
-            b'f' => Some(Notation::Fixed),
-            b'e' => Some(Notation::Scientific),
-            b'g' => Some(Notation::Shortest),
-            _ => None,
-        }
-    }
-
     /// Writes the number with `precision` decimals, or for `%g` that many digits.
     pub(crate) fn write(self, value: f64, precision: usize) -> String {
         match self {
@@ -100,8 +91,13 @@ fn conversion(format: &str, value: f64) -> Option<(String, &str)> {
         Some(rest) => leading_number(rest),
         None => (6, after_width),
     };
-    let letter = *behind.as_bytes().first()?;
-    let text = Notation::from_letter(letter)?.write(value, precision.min(MOST_DECIMALS));
+    let notation = match behind.as_bytes().first()?.to_ascii_lowercase() {
+        b'f' => Notation::Fixed,
+        b'e' => Notation::Scientific,
+        b'g' => Notation::Shortest,
+        _ => return None,
+    };
+    let text = notation.write(value, precision.min(MOST_DECIMALS));
     let missing = width.min(MOST_DECIMALS).saturating_sub(text.len());
     let text = match (flags.contains('-'), flags.contains('0')) {
         (true, _) => text + &" ".repeat(missing),

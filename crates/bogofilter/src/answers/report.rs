@@ -53,10 +53,9 @@ pub(crate) fn lines(
     words.sort_by(|a, b| a.fw.total_cmp(&b.fw).then_with(|| a.text.cmp(&b.text)));
     let in_header = settings.formats.stats_in_header;
     let table = WordTable { words, parameters, spamicity: verdict.spamicity, in_header };
-    Ok(if kind == TableKind::Histogram {
-        table.histogram()
-    } else {
-        table.rows(kind == TableKind::DataFrame)
+    Ok(match kind {
+        TableKind::Histogram => table.histogram(),
+        kind => table.rows(kind == TableKind::DataFrame),
     })
 }
 

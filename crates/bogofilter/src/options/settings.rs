@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use tamis_program::{say, shown_path};
 use tamis_train::options::RobinsonFisher;
 
@@ -35,9 +35,8 @@ impl Registration {
     }
 
     pub(super) fn check(self) -> Result<()> {
-        if (self.spam || self.unham) && (self.ham || self.unspam) {
-            bail!("expected at most one of -s and -n, of -S and -N, of -s and -S, and of -n and -N");
-        }
+        let is_odd = (self.spam || self.unham) && (self.ham || self.unspam);
+        ensure!(!is_odd, "expected at most one of -s and -n, of -S and -N, of -s and -S, and of -n and -N");
         Ok(())
     }
 }
@@ -71,13 +70,6 @@ pub(crate) struct Verbosity {
     pub(crate) dataframe: bool,
     pub(crate) debug_database: bool,
     pub(crate) debug_to_output: bool,
-}
-
-impl Verbosity {
-    pub(super) fn count_fixed_terse(&mut self) {
-        self.terse = true;
-        self.fixed_terse = self.fixed_terse.saturating_add(1);
-    }
 }
 
 /// The formats of lines and header fields.

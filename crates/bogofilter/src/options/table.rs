@@ -8,7 +8,7 @@ use anyhow::{Result, bail, ensure};
 use tamis_program::say;
 use tamis_train::options::RobinsonFisher;
 
-use crate::options::settings::{BogofilterSettings, Bulk};
+use crate::options::settings::{BogofilterSettings, Bulk, Verbosity};
 
 /// An option: its letter and its name, one of which may be empty.
 pub(crate) struct BogofilterOption {
@@ -81,7 +81,7 @@ static OPTIONS: [BogofilterOption; 72] = {
         row("N", "unregister-nonspam", false, Flag(|s| &mut s.registration.unham)),
         row("R", "dataframe", false, Flag(|s| &mut s.verbosity.dataframe)),
         row("S", "unregister-spam", false, Flag(|s| &mut s.registration.unspam)),
-        row("T", "fixed-terse-format", false, Other(|s, _| s.verbosity.count_fixed_terse())),
+        row("T", "fixed-terse-format", false, Other(|s, _| count_fixed_terse(&mut s.verbosity))),
         row("U", "report-unsure", false, YesNo(|s| &mut s.verbosity.unsure_stats)),
         row("b", "classify-stdin", false, Other(|s, _| s.bulk = Bulk::Input)),
         row("d", "bogofilter-dir", true, Path(|s| &mut s.directory)),
@@ -209,6 +209,11 @@ fn set_numbers<const N: usize>(option: &str, text: &str, numbers: [&mut f64; N])
 fn set_robinson(settings: &mut BogofilterSettings, text: &str) {
     let RobinsonFisher { robs, robx, min_dev } = &mut settings.classification.robinson;
     set_numbers("-m", text, [min_dev, robs, robx]);
+}
+
+fn count_fixed_terse(verbosity: &mut Verbosity) {
+    verbosity.terse = true;
+    verbosity.fixed_terse = verbosity.fixed_terse.saturating_add(1);
 }
 
 fn set_three(fields: &mut [String; 3], text: &str) {

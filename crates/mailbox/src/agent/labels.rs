@@ -215,10 +215,9 @@ fn evidence(
         return if was_junk { Evidence::Correction(None) } else { Evidence::None };
     };
     // another UID of the same folder: it was moved away and back
-    let is_back = known
-        .place
-        .as_ref()
-        .is_some_and(|at| at.folder == place.folder && at.validity == place.validity && at.uid != place.uid);
+    let is_other_uid =
+        |at: &Location| at.folder == place.folder && at.validity == place.validity && at.uid != place.uid;
+    let is_back = known.place.as_ref().is_some_and(is_other_uid);
     // what this agent did itself it knows better
     let by_agent = by_agent && known.sorted.is_none() || known.put_into() == Some(&place.folder);
     match &known.learned {

@@ -9,7 +9,7 @@ use tamis_program::{counted, done, say, told};
 use tokio::runtime::{Builder, Runtime};
 
 use crate::agent::state::{Agent, Memory, RunMode};
-use crate::agent::undo::UndoCounts;
+
 use crate::agent::watch::watch;
 use crate::commands::arguments::{RunArgs, UndoArgs, since};
 use crate::ledger::journal::Ledger;
@@ -41,7 +41,15 @@ pub(crate) fn run(args: &RunArgs, path: &Path, accounts: &[Account]) -> Result<(
 /// Moves back what was moved, and prints how much.
 pub(crate) fn undo(args: &UndoArgs, account: &Account) -> Result<()> {
     let since = since(args.since.as_deref())?;
-    let undone = runtime()?.block_on(move_back(args, account, &since))?;
+    let model = AccountModel::open(account)?;
+    let mut ledger = Ledger::open(&state_folder(account)?)?;
+    let (mode, mut memory) = (RunMode { is_dry: args.dry_run, ..RunMode::default() }, Memory::default());
+    let undone = runtime()?.block_on(async {
+        let mut agent = Agent::connect(account, mode, &model, &mut ledger, &mut memory).await?;
+        let undone = agent.undo(&since).await?;
+        agent.server.log_out().await;
+        anyhow::Ok(undone)
+    })?;
     let mut out = done();
     let would = if args.dry_run { "would move" } else { "moved" };
     writeln!(out, "{}: {would} {} back", account.name, counted(undone.back, "message"))?;
@@ -49,14 +57,4 @@ pub(crate) fn undo(args: &UndoArgs, account: &Account) -> Result<()> {
         writeln!(out, "{} not where they were put any more", counted(undone.gone, "message"))?;
     }
     Ok(())
-}
-
-async fn move_back(args: &UndoArgs, account: &Account, since: &str) -> Result<UndoCounts> {
-    let model = AccountModel::open(account)?;
-    let mut ledger = Ledger::open(&state_folder(account)?)?;
-    let (mode, mut memory) = (RunMode { is_dry: args.dry_run, ..RunMode::default() }, Memory::default());
-    let mut agent = Agent::connect(account, mode, &model, &mut ledger, &mut memory).await?;
-    let undone = agent.undo(since).await?;
-    agent.server.log_out().await;
-    Ok(undone)
 }

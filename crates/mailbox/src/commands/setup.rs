@@ -82,10 +82,8 @@ async fn list(account: &Account) -> Result<Vec<ListedFolder>> {
     let mut server = ImapSession::connect(account).await?;
     let (mailboxes, left_out) = server.mailboxes().await?;
     if left_out > 0 {
-        say!(
-            "left out {}, with control characters in their names or beyond the first 10,000",
-            counted(left_out as u64, "folder")
-        );
+        let folders = counted(left_out as u64, "folder");
+        say!("left out {folders}, with control characters in their names or beyond the first 10,000");
     }
     let namespaces = server.namespaces().await?;
     let mut listed = Vec::new();

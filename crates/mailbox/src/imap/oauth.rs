@@ -96,12 +96,8 @@ fn by_device_code(account: &Account, oauth: &OAuth) -> Result<Value> {
     if text("device_code").is_empty() || page.is_empty() {
         bail!("the identity server gives no code: {}", shown(error_of(&asked).unwrap_or("no reason given")));
     }
-    say!(
-        "To let tamis into the mailbox of {}, open {} and enter {}",
-        account.name,
-        shown(page),
-        shown(text("user_code"))
-    );
+    let (page, code) = (shown(page), shown(text("user_code")));
+    say!("To let tamis into the mailbox of {}, open {page} and enter {code}", account.name);
     let mut pause = asked["interval"].as_u64().unwrap_or(5).clamp(1, 60);
     let ends_at = seconds_now() + asked["expires_in"].as_i64().unwrap_or(900);
     let form = [("grant_type", DEVICE_CODE), ("device_code", text("device_code"))];

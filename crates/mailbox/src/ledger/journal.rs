@@ -86,11 +86,10 @@ impl Ledger {
         let mut entries = Vec::new();
         match File::open(&path) {
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(entries),
-            file => file
-                .map_err(Into::into)
-                .and_then(|file| read(&file, 0, |entry| entries.push(entry)))
-                .with_context(|| shown_path(&path))
-                .map(|_| entries),
+            file => {
+                let read = file.map_err(Into::into).and_then(|file| read(&file, 0, |it| entries.push(it)));
+                read.with_context(|| shown_path(&path)).map(|_| entries)
+            }
         }
     }
 

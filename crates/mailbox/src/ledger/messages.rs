@@ -217,12 +217,10 @@ impl MessageStates {
             Event::Taught { label, place, links } => {
                 for link in known.learned.iter().flat_map(|_| &known.links) {
                     let labels = self.links.entry(*link).or_default();
-                    labels
-                        .extract_if(.., |it, n| {
-                            *n -= u32::from(Some(it) == known.learned.as_ref());
-                            *n == 0
-                        })
-                        .for_each(drop);
+                    labels.retain(|it, n| {
+                        *n -= u32::from(Some(it) == known.learned.as_ref());
+                        *n > 0
+                    });
                 }
                 if !links.is_empty() {
                     known.links = links;

@@ -68,11 +68,8 @@ fn draw(bars: &[Bar], colours: [&str; 2]) -> Svg {
             value if is_below(value) => left,
             _ => right,
         };
-        svg.rect(
-            colours[usize::from(is_below(value))],
-            [zero.min(end), middle - 6.5],
-            [(zero - end).abs(), 13.0],
-        );
+        let colour = colours[usize::from(is_below(value))];
+        svg.rect(colour, [zero.min(end), middle - 6.5], [(zero - end).abs(), 13.0]);
     }
     svg.line("axis", [zero, 2.0], [zero, height - 2.0]);
     svg

@@ -61,12 +61,8 @@ fn finding(matrix: &ConfusionMatrix) -> String {
     let (right, unsure) = (sum(|truth, verdict| verdict == Some(truth)), sum(|_, verdict| verdict.is_none()));
     let left = if unsure > 0 { format!(", {} unsure", grouped(unsure)) } else { String::new() };
     let all = matrix.total();
-    format!(
-        "{} of {} documents are labelled right ({}){left}.",
-        grouped(right),
-        grouped(all),
-        percent(share(right, all))
-    )
+    let part = percent(share(right, all));
+    format!("{} of {} documents are labelled right ({part}){left}.", grouped(right), grouped(all))
 }
 
 /// The cells of a matrix, and their size.
@@ -88,19 +84,10 @@ struct Heatmap<'a> {
 impl<'a> Heatmap<'a> {
     fn new(classes: &'a Classes, matrix: &'a ConfusionMatrix, groups: &[Vec<ClassId>]) -> Self {
         let order = groups.concat();
-        let mut ends: Vec<usize> = groups
-            .iter()
-            .scan(0, |end, group| {
-                *end += group.len();
-                Some(*end)
-            })
-            .collect();
-        ends.pop();
-        let longest = order
-            .iter()
-            .filter_map(|class| classes.label(*class))
-            .map(|label| text_width(&Plain(&cut(label, LONGEST)).to_string()));
-        let longest = longest.fold(6.0, f64::max);
+        let ends = (1..groups.len()).map(|n| groups[..n].concat().len()).collect();
+        let names = order.iter().filter_map(|class| classes.label(*class));
+        let widths = names.map(|label| text_width(&Plain(&cut(label, LONGEST)).to_string()));
+        let longest = widths.fold(6.0, f64::max);
         let labels = CHARACTER * longest.max(10.0) + 14.0;
         let digits =
             order.iter().map(|class| grouped(matrix.support(*class)).len()).max().unwrap_or(1) as f64;
@@ -189,12 +176,8 @@ impl<'a> Heatmap<'a> {
         let (classes, baseline) =
             if self.height > 40.0 { (["key", "mid"], 18.0) } else { (["mid", "tiny"], 13.0) };
         svg.text(classes[0], [middle, y + baseline], Anchor::Middle, &grouped(n));
-        svg.text(
-            classes[1],
-            [middle, y + baseline + self.height / 3.0],
-            Anchor::Middle,
-            &short_percent(part),
-        );
+        let below = [middle, y + baseline + self.height / 3.0];
+        svg.text(classes[1], below, Anchor::Middle, &short_percent(part));
     }
 }
 

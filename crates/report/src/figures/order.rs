@@ -34,10 +34,8 @@ pub(crate) fn groups(confusion: &ConfusionMatrix, classes: &[ClassId]) -> Vec<Ve
     let order = rows.pop().unwrap_or_default();
     let done = if done.is_empty() { vec![order.clone()] } else { done };
     let group_of = |class: usize| done.iter().position(|group| group.contains(&class));
-    order
-        .chunk_by(|a, b| group_of(*a) == group_of(*b))
-        .map(|group| group.iter().map(|class| classes[*class]).collect())
-        .collect()
+    let groups = order.chunk_by(|a, b| group_of(*a) == group_of(*b));
+    groups.map(|group| group.iter().map(|class| classes[*class]).collect()).collect()
 }
 
 /// The two rows with the highest mean affinity; on a tie, the first two.

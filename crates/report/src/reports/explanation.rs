@@ -130,6 +130,7 @@ fn contributions(classes: &Classes, explanation: &Explanation, colours: [&str; 2
     let of = [label, other].map(|label| format!("documents of {}", Name(label)));
     let head = ["term", "adds", "count", &of[0], &of[1]];
     let table = DataTable::new("", &head[..3 + compared.len()], rows);
+    let title = format!("What speaks for {} and what for {}", Name(label), Name(other));
     Chart {
         finding: drawn.first().map(|first| {
             let side = if first.contribution >= 0.0 { label } else { other };
@@ -149,12 +150,7 @@ fn contributions(classes: &Classes, explanation: &Explanation, colours: [&str; 2
             Plain(label),
             Plain(other)
         ),
-        ..bars::chart(
-            format!("What speaks for {} and what for {}", Name(label), Name(other)),
-            &bars,
-            colours,
-            table,
-        )
+        ..bars::chart(title, &bars, colours, table)
     }
 }
 

@@ -38,10 +38,8 @@ pub fn model_page(
         figures.extend(strongest(filter, class, n_terms)?);
     }
     if (1..filter.classes().len()).contains(&n_labels) {
-        facts.push(format!(
-            "Terms are shown of {n_labels} labels of {}.",
-            grouped(filter.classes().len() as u64)
-        ));
+        let all = grouped(filter.classes().len() as u64);
+        facts.push(format!("Terms are shown of {n_labels} labels of {all}."));
     }
     figures.extend(mislabels(suspects));
     Ok(Page { title: format!("Model {}", Name(title)), facts, figures, ..Page::default() })

@@ -35,7 +35,7 @@ enum NoAnswer {
 impl From<io::Error> for NoAnswer {
     fn from(error: io::Error) -> Self {
         match error.kind() {
-            io::ErrorKind::TimedOut => NoAnswer::Refused(reply::late()),
+            io::ErrorKind::TimedOut => NoAnswer::Refused(reply::LATE.to_vec()),
             _ => NoAnswer::Gone,
         }
     }

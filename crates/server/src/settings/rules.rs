@@ -80,10 +80,8 @@ impl MilterActions {
         ] {
             let (value, most) = (value.unwrap_or(0.0), most.unwrap_or(1.0));
             // what is done from a lower probability on would leave nothing for it
-            ensure!(
-                value <= most,
-                "{section}.{key}: expected at most {section}.{other}, {most}, got {value}"
-            );
+            let has_room = value <= most;
+            ensure!(has_room, "{section}.{key}: expected at most {section}.{other}, {most}, got {value}");
         }
         Ok(())
     }
@@ -115,26 +113,18 @@ impl Rule {
     pub(super) fn check(&self, key: &str, authserv_id: &str) -> Result<()> {
         let Rule { from, to, .. } = self;
         let has_condition = self.clients.is_some() || self.authenticated || to.is_some() || from.is_some();
-        ensure!(
-            has_condition || self.header.is_some(),
-            "{key}: expected clients, authenticated, to, from or header"
-        );
-        let has_effect = self.verdict.is_some() || self.spam.is_some() || self.learn.is_some();
-        ensure!(
-            has_effect || self.actions().is_some(),
-            "{key}: expected verdict, spam, reject, quarantine, tempfail, deliver or learn"
-        );
+        let has_condition = has_condition || self.header.is_some();
+        ensure!(has_condition, "{key}: expected clients, authenticated, to, from or header");
+        let has_action = self.actions().is_some() || self.learn.is_some();
+        let has_effect = self.verdict.is_some() || self.spam.is_some() || has_action;
+        ensure!(has_effect, "{key}: expected verdict, spam, reject, quarantine, tempfail, deliver or learn");
         let actions = self.actions().unwrap_or_default();
         actions.check(key)?;
-        ensure!(
-            !self.deliver || actions == MilterActions::default(),
-            "{key}.deliver: expected no reject, quarantine or tempfail beside it"
-        );
+        let is_alone = !self.deliver || actions == MilterActions::default();
+        ensure!(is_alone, "{key}.deliver: expected no reject, quarantine or tempfail beside it");
         let spam = self.spam.unwrap_or(0.5);
-        ensure!(
-            spam > 0.0 && spam < 1.0,
-            "{key}.spam: expected a probability above 0 and below 1, got {spam}"
-        );
+        let is_possible = spam > 0.0 && spam < 1.0;
+        ensure!(is_possible, "{key}.spam: expected a probability above 0 and below 1, got {spam}");
         if let Some(name) = from.iter().flat_map(|it| &*it.names).find(|name| !name.contains('@')) {
             ensure!(false, "{key}.from: expected an address or @DOMAIN, got {name:?}");
         }
@@ -144,17 +134,12 @@ impl Rule {
         );
         let is_alone = self.verdict.is_none() || self.spam.is_none();
         ensure!(is_alone, "{key}.spam: expected no verdict beside it");
-        let does_nothing = self.verdict == Some(RuleVerdict::Skip);
-        ensure!(
-            !does_nothing || self.actions().is_none() && self.learn.is_none(),
-            "{key}.verdict: expected nothing to do beside \"skip\""
-        );
+        let is_skipped = self.verdict == Some(RuleVerdict::Skip);
+        ensure!(!is_skipped || !has_action, "{key}.verdict: expected nothing to do beside \"skip\"");
         ensure!(!self.unproved || from.is_some(), "{key}.unproved: expected from beside it");
         ensure!(self.learn != Some(RuleVerdict::Skip), "{key}.learn: expected \"ham\" or \"spam\"");
-        ensure!(
-            self.learn.is_none() || self.header.is_some(),
-            "{key}.learn: expected header, with the verdict of another filter"
-        );
+        let is_by_header = self.learn.is_none() || self.header.is_some();
+        ensure!(is_by_header, "{key}.learn: expected header, with the verdict of another filter");
         Ok(())
     }
 }

@@ -110,10 +110,10 @@ impl TriedRefinement {
     }
 
     /// Whether it was taken: the loss is less by the [price](Refinement::price), and by half a standard error more, or by one
-    /// and a half for pieces.
+    /// and a half for pieces; and by 2 nats in all, since few documents know no standard error.
     pub fn is_chosen(&self) -> bool {
         let errors = if self.refinement == Refinement::Pieces { 1.5 } else { 0.5 };
-        self.more() > errors * self.error
+        self.more() > errors * self.error && (self.without - self.with) * self.documents > 2.0
     }
 
     /// Whether it brings less than the price by two standard errors.

@@ -168,13 +168,8 @@ fn check_host(request: &Request, settings: &ServerSettings) -> Result<(), Refusa
         (None, _) if request.version() == Version::HTTP_10 => return Ok(()),
         _ => return Err(Refusal::bad_request("expected a Host header")),
     };
-    let names = [host.as_ref(), request.uri().authority()];
-    let is_ours = host.is_some()
-        && names
-            .iter()
-            .flatten()
-            .all(|name| !name.as_str().contains('@') && is_own_host(name.host(), settings));
-    if is_ours {
+    let is_own = |name: &Authority| !name.as_str().contains('@') && is_own_host(name.host(), settings);
+    if host.is_some() && [host.as_ref(), request.uri().authority()].into_iter().flatten().all(is_own) {
         Ok(())
     } else {
         Err(Refusal::forbidden(

@@ -42,7 +42,7 @@ pub(super) async fn label(context: SharedContext, request: HttpRequest) -> Resul
         body: Some(body),
         service: context.current.clone(),
         query,
-        lines: LineBuffer::default(),
+        partial: None,
         n_lines: 0,
         deadline: Instant::now() + idle,
     };
@@ -86,7 +86,8 @@ struct Labeller {
     body: Option<Body>,
     /// What was read of it and is not answered yet.
     chunk: Bytes,
-    lines: LineBuffer,
+    /// The beginning of the line that arrives.
+    partial: Option<PartialLine>,
     n_lines: u64,
     /// When the next line has to be complete.
     deadline: Instant,
@@ -113,7 +114,7 @@ impl Labeller {
                 Ok(None) => {
                     self.body = None;
                     // the last line may have no line feed
-                    if let Some(line) = self.lines.finish() {
+                    if let Some(line) = self.partial.take() {
                         answer(&self.service.get(), &self.query, self.n_lines + 1, line, &mut answers).await;
                     }
                 }
@@ -128,12 +129,12 @@ impl Labeller {
 
     /// Answers the line that a piece completes. A line has the time of a message; between lines the client may be idle.
     async fn feed(&mut self, piece: &[u8], answers: &mut Vec<u8>) {
-        let (was_within, service) = (self.lines.is_within(), self.service.get());
-        let is_complete = self.lines.push(piece, || service.incoming(TooLong::Refuse));
-        let is_within = self.lines.is_within();
+        let (was_within, service) = (self.partial.is_some(), self.service.get());
+        let is_complete = push(&mut self.partial, piece, || service.incoming(TooLong::Refuse));
+        let is_within = self.partial.is_some();
         if is_complete {
             self.n_lines += 1;
-            if let Some(line) = self.lines.finish() {
+            if let Some(line) = self.partial.take() {
                 answer(&service, &self.query, self.n_lines, line, answers).await;
             }
         }
@@ -149,7 +150,7 @@ async fn answer(
     service: &Service,
     query: &ScoreQuery,
     number: u64,
-    line: Result<Incoming, ServiceError>,
+    line: PartialLine,
     answers: &mut Vec<u8>,
 ) {
     let line = line.as_ref().map(Incoming::bytes);
@@ -187,36 +188,21 @@ fn write(reply: &LabelReply<'_>, answers: &mut Vec<u8>) {
     answers.push(b'\n');
 }
 
-/// The line that arrives, however it is cut into pieces. It is kept as far as a message may be long.
-#[derive(Default)]
-struct LineBuffer {
-    /// Its beginning, or why it cannot be kept.
-    partial: Option<Result<Incoming, ServiceError>>,
-}
+/// The beginning of a line, without its line feed, or why it cannot be kept: it is kept as far as a message may be long.
+type PartialLine = Result<Incoming, ServiceError>;
 
-impl LineBuffer {
-    /// Adds a piece, which has a line feed at most at its end; returns whether the line is complete then.
-    fn push(&mut self, piece: &[u8], new: impl FnOnce() -> Incoming) -> bool {
-        let text = piece.strip_suffix(b"\n");
-        let bytes = text.unwrap_or(piece);
-        if !bytes.is_empty()
-            && let Ok(line) = self.partial.get_or_insert_with(|| Ok(new()))
-            && let Err(failure) = line.push(bytes)
-        {
-            self.partial = Some(Err(failure));
-        }
-        text.is_some()
+/// Adds a piece, which has a line feed at most at its end; returns whether the line is complete then. An empty one stays
+/// `None`.
+fn push(partial: &mut Option<PartialLine>, piece: &[u8], new: impl FnOnce() -> Incoming) -> bool {
+    let text = piece.strip_suffix(b"\n");
+    let bytes = text.unwrap_or(piece);
+    if !bytes.is_empty()
+        && let Ok(line) = partial.get_or_insert_with(|| Ok(new()))
+        && let Err(failure) = line.push(bytes)
+    {
+        *partial = Some(Err(failure));
     }
-
-    /// Takes the line, without its line feed; `None` if it is empty.
-    fn finish(&mut self) -> Option<Result<Incoming, ServiceError>> {
-        self.partial.take()
-    }
-
-    /// Whether a line has begun to arrive.
-    fn is_within(&self) -> bool {
-        self.partial.is_some()
-    }
+    text.is_some()
 }
 
 #[cfg(test)]
@@ -230,9 +216,9 @@ mod tests {
 
     fn split(chunks: &[&[u8]]) -> Vec<String> {
         let admission = Admission::new(1 << 20, LIMIT, Arc::default());
-        let mut lines = LineBuffer::default();
+        let mut partial = None;
         let mut found = Vec::new();
-        let mut take = |line: Option<Result<Incoming, ServiceError>>| {
+        let mut take = |line: Option<PartialLine>| {
             found.push(match line {
                 Some(Ok(line)) => String::from_utf8(line.bytes().to_vec()).unwrap(),
                 Some(Err(failure)) => format!("{failure:?}"),
@@ -240,12 +226,12 @@ mod tests {
             });
         };
         for piece in chunks.iter().flat_map(|chunk| chunk.split_inclusive(|byte| *byte == b'\n')) {
-            if lines.push(piece, || admission.incoming(TooLong::Refuse)) {
-                take(lines.finish());
+            if push(&mut partial, piece, || admission.incoming(TooLong::Refuse)) {
+                take(partial.take());
             }
         }
-        take(lines.finish());
-        assert!(!lines.is_within() && admission.in_flight() == 0);
+        take(partial.take());
+        assert!(admission.in_flight() == 0);
         found
     }
 

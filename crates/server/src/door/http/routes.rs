@@ -33,6 +33,7 @@ pub(super) fn router() -> Router {
 /// What changes a model is never answered to GET.
 fn routes() -> [(&'static str, MethodRouter); 17] {
     let learn = |class| move |context, request| rspamd::learn(context, request, class);
+    let score = |usual| move |context, request| v1::score(context, request, usual);
     let check = || get(rspamd::check).post(rspamd::check);
     [
         ("/", get(PAGE)),
@@ -40,8 +41,8 @@ fn routes() -> [(&'static str, MethodRouter); 17] {
         ("/healthy", get("healthy\n")),
         ("/ready", get(ready)),
         ("/metrics", get(metrics)),
-        ("/v1/score", post(v1::score)),
-        ("/v1/explain", post(v1::explain)),
+        ("/v1/score", post(score(None))),
+        ("/v1/explain", post(score(Some(v1::REASONS)))),
         ("/v1/label", post(label::label)),
         ("/v1/learn", post(v1::learn)),
         ("/v1/forget", post(v1::forget)),

@@ -21,7 +21,7 @@ use crate::service::Request;
 use crate::service::admission::{Incoming, TooLong};
 
 /// Number of reasons that are told if the request names none, and at most.
-const REASONS: usize = 20;
+pub(super) const REASONS: usize = 20;
 const MOST_REASONS: usize = 10_000;
 
 /// What a query says about a request.
@@ -198,27 +198,17 @@ impl PostedDocument {
     }
 }
 
-/// `POST /v1/score`
-pub(super) async fn score(context: SharedContext, request: HttpRequest) -> Result<Response, Refusal> {
-    answer(&context, request, None).await
-}
-
-/// `POST /v1/explain`
-pub(super) async fn explain(context: SharedContext, request: HttpRequest) -> Result<Response, Refusal> {
-    answer(&context, request, Some(REASONS)).await
-}
-
-/// `usual` is the number of reasons if the query has none.
-async fn answer(
-    context: &HttpContext,
+/// `POST /v1/score` and `/v1/explain`. `usual` is the number of reasons if the query has none.
+pub(super) async fn score(
+    context: SharedContext,
     request: HttpRequest,
     usual: Option<usize>,
 ) -> Result<Response, Refusal> {
     let query: ScoreQuery = query(request.uri())?;
     let model = query.model()?;
     let n_reasons = query.reasons.or(usual).map(|n| n.min(MOST_REASONS));
-    check_may_ask(context, request.headers(), model).await?;
-    let posted = PostedDocument::read(context, request, TooLong::Cut).await?;
+    check_may_ask(&context, request.headers(), model).await?;
+    let posted = PostedDocument::read(&context, request, TooLong::Cut).await?;
     let request = Request {
         reasons: n_reasons.unwrap_or(0),
         probabilities: query.probabilities,

@@ -17,10 +17,8 @@ pub(super) fn bad_line(words: &str) -> Vec<u8> {
     format!("SPAMD/1.0 76 Bad header line: {words}\r\n").into_bytes()
 }
 
-/// A request that did not arrive in time.
-pub(super) fn late() -> Vec<u8> {
-    b"SPAMD/1.0 79 Timeout: the request did not arrive in time\r\n".to_vec()
-}
+/// The answer to a request that did not arrive in time.
+pub(super) const LATE: &[u8] = b"SPAMD/1.0 79 Timeout: the request did not arrive in time\r\n";
 
 /// A request that cannot be served.
 pub(super) fn failed(failure: &ServiceError) -> Vec<u8> {

@@ -8,6 +8,7 @@ use axum::response::{IntoResponse, Response};
 use maud::{Markup, PreEscaped, html};
 use tamis_report::{EvaluationReport, Mislabel, model_page};
 use tamis_train::evaluate::{Evaluation, stored_scores, suspects};
+use tamis_train::information::Suspect;
 use tamis_train::{Filter, Scoring};
 
 use crate::door::http::access::SharedContext;
@@ -69,15 +70,13 @@ fn chosen(filter: &Filter) -> Markup {
 
 fn mislabels(filter: &Filter) -> tamis_train::Result<Vec<Mislabel>> {
     let label = |class| filter.classes().label(class).unwrap_or_default().to_owned();
-    let suspects = suspects(filter)?.into_iter().take(SUSPECTS);
-    Ok(suspects
-        .map(|suspect| Mislabel {
-            name: suspect.name.unwrap_or_else(|| format!("{:032x}", u128::from_be_bytes(suspect.digest))),
-            label: label(suspect.class),
-            log_odds: suspect.log_odds.abs(),
-            note: format!("its words say {}", label(suspect.proposed)),
-        })
-        .collect())
+    let mislabel = |suspect: Suspect| Mislabel {
+        name: suspect.name.unwrap_or_else(|| format!("{:032x}", u128::from_be_bytes(suspect.digest))),
+        label: label(suspect.class),
+        log_odds: suspect.log_odds.abs(),
+        note: format!("its words say {}", label(suspect.proposed)),
+    };
+    Ok(suspects(filter)?.into_iter().take(SUSPECTS).map(mislabel).collect())
 }
 
 /// `GET /users`
