@@ -134,7 +134,7 @@ impl Words {
         let word = |hash: &u64| match frequencies.get(hash) {
             Some(df) if df * COMMON <= all && *df > 0 => {
                 let (own, idf) = (scramble(*hash), (all as f64 / *df as f64).ln());
-                let rank = -((own >> 11) as f64 / (1u64 << 53) as f64).ln() / idf;
+                let rank = -((own >> 11) as f64 / (1u64 << 53) as f64).ln() / idf.powi(2);
                 (if *df > 1 { rank as f32 } else { f32::INFINITY }, (own as u32, idf as f32))
             }
             _ => (f32::NAN, (0, 0.0)),
