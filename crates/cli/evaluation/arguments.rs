@@ -36,7 +36,7 @@ pub(crate) struct EvaluateArgs {
     #[command(flatten)]
     pub(super) labels: LabelsArgs,
     /// Cross-validate: split the documents into K folds and score each with a model of the others. Documents of a group
-    /// (--group, --group-by), or else with the same body, stay together
+    /// (--group, --group-by), or else variations of the same text, stay together
     #[arg(long, value_name = "K", conflicts_with_all = ["model", "online"], value_parser = at_least::<u16>(2))]
     pub(super) folds: Option<u16>,
     /// Score each document with a model of those before it, then learn it (prequential evaluation). With --order date,

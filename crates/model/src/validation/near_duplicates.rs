@@ -12,8 +12,8 @@ use crate::validation::reader::BlockReader;
 
 /// Groups whose documents are near-duplicates of one another, and are held out together.
 ///
-/// Two documents are if two fifths of what either says are in both, and if that is more than chance would have in a pair of
-/// as many documents. A word says the more the rarer it is: its idf. Words that more than a quarter of all documents have do
+/// Two documents are if so much of what either says is in both, two fifths of texts, and if that is more than chance would have
+/// in a pair of as many documents. A word says the more the rarer it is: its idf. Words that more than a quarter of all documents have do
 /// not count.
 #[derive(Clone, Debug, Default)]
 pub struct NearDuplicates {
@@ -25,7 +25,6 @@ pub struct NearDuplicates {
     long: Vec<bool>,
 }
 
-const SIMILAR: f32 = 0.4;
 const LEAST_TERMS: usize = 10;
 const COMMON: u64 = 4;
 
@@ -37,12 +36,18 @@ const LOWEST: usize = 4;
 
 impl NearDuplicates {
     /// Finds the near-duplicates among documents with these counts. `words` has a hash of the word that each term is; 0 of a
-    /// term that does not count. Terms with the same hash are the same word.
+    /// term that does not count. Terms with the same hash are the same word. Of what
+    /// the words of two near-duplicates say, the share `similar` is in both.
     ///
     /// Rare words with the lowest hashes bring together documents that may be; a sample of the words of both tells how similar
     /// they are. Source: Broder, "On the resemblance and containment of documents" (1997).
-    pub fn find(counts: &Statistics, documents: &dyn Documents, words: &[u64]) -> NearDuplicates {
-        let (source, words) = (BlockReader::unread(documents), Words::new(counts, words));
+    pub fn find(
+        counts: &Statistics,
+        documents: &dyn Documents,
+        words: &[u64],
+        similar: f32,
+    ) -> NearDuplicates {
+        let (source, words) = (BlockReader::unread(documents), Words::new(counts, words, similar));
         let (mut keys, mut long): (Vec<(u64, u32)>, Vec<bool>) = Default::default();
         source.for_all(|first, block| {
             let rows = || (0..block.len()).into_par_iter();
@@ -121,10 +126,12 @@ struct Words {
     words: Vec<SketchWord>,
     /// The least sum of idf that two documents must have in common.
     least: f32,
+    /// The least share of the idf of the words of both.
+    similar: f32,
 }
 
 impl Words {
-    fn new(counts: &Statistics, hashes: &[u64]) -> Words {
+    fn new(counts: &Statistics, hashes: &[u64], similar: f32) -> Words {
         let all: u64 = counts.totals().iter().map(|totals| totals.documents).sum();
         let mut frequencies: HashMap<u64, u64> = HashMap::new();
         let known = |(id, hash): (TermId, &u64)| (*hash, counts.document_frequency(id));
@@ -140,7 +147,7 @@ impl Words {
             _ => (f32::NAN, (0, 0.0)),
         };
         let (ranks, words) = hashes.par_iter().map(word).unzip();
-        Words { ranks, words, least: ((all.max(1) as f64).ln() + SURE) as f32 }
+        Words { ranks, words, least: ((all.max(1) as f64).ln() + SURE) as f32, similar }
     }
 
     /// Whether at least [`LEAST_TERMS`] terms count.
@@ -202,7 +209,7 @@ impl Words {
         let in_two = |(hash, _): &&SketchWord| two.binary_search_by_key(hash, |(hash, _)| *hash).is_ok();
         let both = sum(&mut one.iter().filter(is_known).filter(in_two));
         let either = sum(&mut one.iter().chain(two).filter(is_known)) - both;
-        both >= self.least && both >= SIMILAR * either
+        both >= self.least && both >= self.similar * either
     }
 }
 
@@ -264,7 +271,7 @@ mod tests {
         let mut counts = Statistics::new(2);
         documents.iter().for_each(|of| counts.observe(of.class, of.row).unwrap());
         let words: Vec<u64> = (1..7_000).collect();
-        let near = NearDuplicates::find(&counts, &documents, &words);
+        let near = NearDuplicates::find(&counts, &documents, &words, 0.4);
         for i in 0..vectors.len() as u64 {
             let expected = if i < 400 && i % 10 == 8 { 999 - i } else { 1_000 - i };
             assert_eq!(near.group_of(1_000 - i), expected, "{i}");

@@ -151,7 +151,9 @@ impl Collection {
     ) -> Result<()> {
         let hash = |id: TermId| Ok(word_hash(kind, text(id)?));
         let words = (0..self.n_terms as TermId).into_par_iter().map(hash).collect::<Result<Vec<_>>>()?;
-        self.near_duplicates = NearDuplicates::find(counts, self, &words);
+        // mails of a sender are alike by their headers
+        let similar = if kind == Kind::Mail { 0.8 } else { 0.4 };
+        self.near_duplicates = NearDuplicates::find(counts, self, &words, similar);
         Ok(())
     }
 
