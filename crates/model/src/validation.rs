@@ -26,6 +26,6 @@ pub(crate) use reader::BlockReader;
 #[cfg(test)]
 pub(crate) use smoothing::Grid;
 pub(crate) use smoothing::{SampleTerms, Sampled, min_per_class, sample_size};
-pub use smoothing::{SmoothingChoice, WeightedLoss, is_worse, is_worse_by};
+pub use smoothing::{SmoothingChoice, WeightedLoss, is_worse, is_worse_by, paired_difference};
 pub(crate) use stacking::StackingInput;
 pub(crate) use two_classes::Points;

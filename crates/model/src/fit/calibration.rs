@@ -121,18 +121,22 @@ impl FitProblem<'_> {
         choices: Choices,
         predictions: &[ColumnPrediction],
     ) -> Option<PartsTrial> {
+        self.best_lane(choices, predictions).map(|lane| lane.trial)
+    }
+
+    fn best_lane(&self, choices: Choices, predictions: &[ColumnPrediction]) -> Option<StackedLane> {
         let prior = priors(self.counts.totals(), &self.columns);
-        let lanes = self.stack_lanes(choices, &prior, predictions).into_iter().map(|lane| lane.trial);
-        lanes.filter(|trial| trial.shares > 0.0).min_by(|a, b| a.vectors.total_cmp(&b.vectors))
+        let lanes = self.stack_lanes(choices, &prior, predictions).into_iter();
+        let known = lanes.filter(|lane| lane.trial.shares > 0.0);
+        known.min_by(|a, b| a.trial.vectors.total_cmp(&b.trial.vectors))
     }
 
     /// The mean losses of held-out groups of documents, with the stacking weights that suit them. The groups are in order.
     pub(crate) fn losses(&self, choices: Choices, predictions: &[ColumnPrediction]) -> Vec<WeightedLoss> {
-        let (prior, targets) =
-            (priors(self.counts.totals(), &self.columns), Targets::new(&self.columns, self.counts.totals()));
-        let lanes = self.stack_lanes(choices, &prior, predictions).into_iter();
-        let best = lanes.min_by(|a, b| a.trial.vectors.total_cmp(&b.trial.vectors));
+        let best = self.best_lane(choices, predictions);
         let Some(StackedLane { choices, held_out, .. }) = best else { return Vec::new() };
+        let totals = self.counts.totals();
+        let (prior, targets) = (priors(totals, &self.columns), Targets::new(&self.columns, totals));
         let mut groups: BTreeMap<u64, [f64; 2]> = BTreeMap::new();
         for held in held_out.iter().filter(|held| held.weight > 0.0) {
             let (mut own, class) = (targets.input(1), self.documents.label(held.document).class);

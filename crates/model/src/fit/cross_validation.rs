@@ -87,8 +87,8 @@ impl FitProblem<'_> {
         (self.with_stacking(self.choices_with(smoothing), &prior, held_out).0, prior)
     }
 
-    /// The log losses of held-out documents, in fewer folds than [`solve`](Self::solve) has: for a comparison of terms.
-    /// None if no document could be held out.
+    /// The mean log losses of held-out groups of documents, in fewer folds than [`solve`](Self::solve) has: for a comparison
+    /// of terms. Empty if no document could be held out.
     ///
     /// # Errors
     /// As [`solve`](Self::solve).
@@ -336,7 +336,8 @@ impl<'a> CrossValidation<'a> {
         held.predictions(&own)
     }
 
-    /// Prepares a fold for scoring: by a fit of its own, if that [starts](Self::score) from the fit to all documents.
+    /// Prepares a fold for scoring. With odds of its own, the fit that scores it knows nothing of the fold, not even by the
+    /// counts that the offsets of other documents come from.
     fn hold_out<'f>(&self, fold: &'f Fold, has_own_odds: bool) -> Holdout<'f> {
         let ColumnTrainer { problem, source, .. } = &self.trainer;
         let counts = fold.counts_without(problem.counts, problem.documents);

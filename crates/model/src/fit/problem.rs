@@ -75,7 +75,7 @@ pub(crate) const MANY: usize = 40_000;
 pub(crate) const FEW_HELD_OUT: usize = 20;
 /// The number of folds in a comparison of terms.
 pub(crate) const FOLDS_OF_TERMS: usize = 3;
-/// Of this many documents or more, only one of these folds is held out.
+/// Of this many documents or more, or of twice as many of two classes, only one of these folds is held out.
 pub(crate) const MANY_FOR_TERMS: usize = 4_000;
 /// Held-out documents that are enough for thresholds.
 const ENOUGH_FOR_THRESHOLDS: usize = 4_000;

@@ -31,7 +31,7 @@ const COMMON: u64 = 4;
 /// What documents have in common must be this much less likely than one in their number: e to this power.
 const SURE: f64 = 4.0;
 
-/// Documents are compared that have two of the lowest ranks of their words in common, of so many.
+/// Two documents are compared if they share two of their lowest ranks, of which each has this many.
 const LOWEST: usize = 4;
 
 impl NearDuplicates {
@@ -91,7 +91,7 @@ impl NearDuplicates {
         lowest
     }
 
-    /// Whether a document has so many words that another like it is no chance. They count as for near-duplicates.
+    /// Whether a document has so many words that another one like it is no coincidence. Common words do not count.
     pub fn is_long(&self, document: usize) -> bool {
         self.long.get(document).copied().unwrap_or(false)
     }
@@ -114,7 +114,7 @@ impl NearDuplicates {
 /// A word of a document: its hash and its idf.
 type SketchWord = (u32, f32);
 
-/// At most so many words of a document, those with the lowest hashes, tell how similar it is.
+/// A sketch keeps at most this many words: those with the lowest hashes.
 const MOST_IN_SKETCH: usize = 64;
 
 /// The words that terms are.

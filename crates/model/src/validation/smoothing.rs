@@ -179,11 +179,24 @@ pub fn is_worse(losses: &[WeightedLoss], others: &[WeightedLoss]) -> bool {
 /// As [`is_worse`], by more than `errors` standard errors.
 #[doc(hidden)]
 pub fn is_worse_by(errors: f64, losses: &[WeightedLoss], others: &[WeightedLoss]) -> bool {
+    let [mean, error] = paired_difference(losses, others);
+    mean > errors * error
+}
+
+/// The mean difference of `losses` from `others` of the same documents, and its standard error. Uses the weights of `losses`.
+///
+/// ```
+/// use tamis_model::{WeightedLoss, paired_difference};
+///
+/// let losses = |losses: [f64; 2]| losses.map(|loss| WeightedLoss { loss, weight: 1.0 });
+/// assert_eq!(paired_difference(&losses([3.0, 2.0]), &losses([1.0, 2.0])), [1.0, 0.5_f64.sqrt()]);
+/// ```
+pub fn paired_difference(losses: &[WeightedLoss], others: &[WeightedLoss]) -> [f64; 2] {
     let all: f64 = losses.iter().map(|of| of.weight).sum();
     let differences = || losses.iter().zip(others).map(|(a, b)| (a.loss - b.loss, a.weight));
     let mean = differences().map(|(difference, weight)| difference * weight).sum::<f64>() / all;
     let squares = differences().map(|(difference, weight)| (weight * (difference - mean)).powi(2));
-    mean > errors * squares.sum::<f64>().sqrt() / all
+    [mean, squares.sum::<f64>().sqrt() / all]
 }
 
 /// k, the weighted losses of the documents, and their mean.

@@ -84,7 +84,7 @@ struct Heatmap<'a> {
 impl<'a> Heatmap<'a> {
     fn new(classes: &'a Classes, matrix: &'a ConfusionMatrix, groups: &[Vec<ClassId>]) -> Self {
         let order = groups.concat();
-        let ends = (1..groups.len()).map(|n| groups[..n].concat().len()).collect();
+        let ends = (1..groups.len()).map(|n| groups[..n].iter().map(Vec::len).sum()).collect();
         let names = order.iter().filter_map(|class| classes.label(*class));
         let widths = names.map(|label| text_width(&Plain(&cut(label, LONGEST)).to_string()));
         let longest = widths.fold(6.0, f64::max);

@@ -1,7 +1,7 @@
 //! Refinements: what training adds to the defaults where held-out documents of a sample are then predicted better.
 
 use serde::{Deserialize, Serialize};
-use tamis_model::WeightedLoss;
+use tamis_model::{WeightedLoss, paired_difference};
 use tamis_tokenizer::is_piece;
 
 /// What training may add to words as terms and to the default fit.
@@ -89,9 +89,7 @@ impl TriedRefinement {
     pub fn new(refinement: Refinement, with: &[WeightedLoss], without: &[WeightedLoss]) -> TriedRefinement {
         let documents: f64 = without.iter().map(|of| of.weight).sum();
         let mean = |of: &[WeightedLoss]| of.iter().map(|of| of.loss * of.weight).sum::<f64>() / documents;
-        let gain = mean(without) - mean(with);
-        let square = |(a, b): (&WeightedLoss, &WeightedLoss)| (a.weight * (b.loss - a.loss - gain)).powi(2);
-        let error = with.iter().zip(without).map(square).sum::<f64>().sqrt() / documents;
+        let [_, error] = paired_difference(with, without);
         TriedRefinement { refinement, with: mean(with), without: mean(without), documents, error }
     }
 

@@ -130,7 +130,9 @@ impl ModelFile {
         }
         // the missing end of a file that became shorter must not be read
         let is_shorter = now.is_some_and(|now| now.stamp.length < self.opened.length);
-        Reason::Changed { path: self.path.clone() }.unless(!is_shorter && is_as_read())?;
+        if is_shorter || !is_as_read() {
+            return Err(Reason::Changed { path: self.path.clone() }.into());
+        }
         if let Some(now) = now {
             *self.seen.lock().unwrap_or_else(PoisonError::into_inner) = now;
         }

@@ -49,7 +49,7 @@ pub struct Information<'a> {
 }
 
 impl Information<'_> {
-    /// The 95 % interval of a share of held-out documents, of which copies and near-duplicates count once.
+    /// The 95 % interval of a share of the held-out documents. Copies and near-duplicates count once.
     pub fn interval(&self, part: u64, whole: u64) -> Interval {
         let independent = self.chosen.map_or(1.0, |chosen| chosen.independent);
         let [part, whole] = [part, whole].map(|n| (n as f64 * independent).round() as u64);

@@ -122,7 +122,11 @@ impl Store {
             let is_next = before.is_none_or(|before| before < key);
             Error::ensure(is_next, "documents", "increasing digests", format_args!("{:02x?}", key.0))?;
             before = Some(key);
-            documents[usize::from(document.class)] += u64::from(document.multiplicity);
+            let Some(count) = documents.get_mut(usize::from(document.class)) else {
+                let expected = format_args!("a class below {n_classes}");
+                return Err(Error::inconsistent("documents", expected, document.class));
+            };
+            *count += u64::from(document.multiplicity);
             counted.observe_times(document.class, document.vector.row(), document.multiplicity)?;
             correction.add(document.vector.row(), &document.coefficients)?;
             if let Some(vectors) = vectors.as_mut().filter(|_| !document.dense.is_empty()) {

@@ -77,8 +77,8 @@ fn check_fold(classes: &Classes, is_left: impl Fn(ClassId) -> bool) -> Result<()
 /// on the unlabelled documents. Returns the labels, and a score for each labelled document, in the order of `labelled`.
 ///
 /// Each document is given with its label and, optionally, the name of its group. Documents of a group stay together,
-/// see [`Trainer::add_in_group`]. A document without a group stays with those of the same body and, unless any group is named,
-/// with its near-duplicates; a table row without one stands alone, since equal rows are separate data.
+/// see [`Trainer::add_in_group`]. A document without a group stays with those of the same body. If no group is named at all, it
+/// also stays with its near-duplicates. A table row without a group stands alone, since equal rows are separate data.
 ///
 /// `seed` determines how documents are dealt into folds. Where equal documents count once ([`TrainOptions::repeat`]),
 /// they are learned once, but each is scored.

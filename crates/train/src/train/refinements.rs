@@ -25,8 +25,8 @@ use crate::gather::texts::{RawExample, TextPlace, Texts, label_hash};
 use crate::train::finish::TrainingSet;
 use crate::train::trainer::Trainer;
 
-/// The size of a sample: so many words, fewer the more labels there are, within limits; but in so many texts; and of each
-/// label at least `OF_EACH`, if it has so many, and if there are not too many labels.
+/// The size of a sample. The more labels there are, the fewer words and texts it has, within limits. Of each label, it has at
+/// least `OF_EACH` texts, if there are that many, and unless there are too many labels.
 struct SampleSize {
     words_times_labels: u64,
     words: RangeInclusive<u64>,
@@ -76,7 +76,7 @@ impl Trainer {
             open.retain(|refinement| *refinement != Refinement::Pairs);
         }
         let mut options = TrainOptions { refinements: Vec::new(), ..self.options.clone() };
-        let [first, last] = SAMPLES.map(|size| self.sample(&texts, &size));
+        let [first, last] = self.samples(&texts);
         // a first sample spares little if it is half of the last
         let samples = if last.len() < 2 * first.len() { vec![last] } else { vec![first, last] };
         let (mut tried, n_samples) = (Vec::new(), samples.len());
@@ -103,7 +103,14 @@ impl Trainer {
     }
 
     /// The texts to decide with: those with the lowest hashes, so that the order of texts does not matter.
-    fn sample(&self, texts: &Texts, size: &SampleSize) -> Vec<TextPlace> {
+    fn samples(&self, texts: &Texts) -> [Vec<TextPlace>; 2] {
+        let mut places = texts.places.clone();
+        places.sort_unstable_by_key(|place| place.hash);
+        SAMPLES.map(|size| self.sample(&places, &size))
+    }
+
+    /// The first of these `places`.
+    fn sample(&self, places: &[TextPlace], size: &SampleSize) -> Vec<TextPlace> {
         let totals = || self.parts.iter().flat_map(|part| part.statistics.totals());
         let (documents, words) = totals().fold((0, 0), |(n, tf), of| (n + of.documents, tf + of.tf));
         let within = |range: &RangeInclusive<u64>, n: u64| n.clamp(*range.start(), *range.end());
@@ -115,11 +122,9 @@ impl Trainer {
         // of each label, the number of texts in the sample
         let mut of_labels: HashMap<u32, usize> =
             self.classes.iter().map(|(_, label)| (label_hash(Some(label)), 0)).collect();
-        let mut places = texts.places.clone();
-        places.sort_unstable_by_key(|place| place.hash);
         let mut different = HashSet::new();
         // all copies of a text are in the sample, or none
-        let is_in_sample = |place: &TextPlace| {
+        let is_in_sample = |place: &&TextPlace| {
             let Some(of_label) = of_labels.get_mut(&place.label) else { return false };
             if different.contains(&place.hash) {
                 return true;
@@ -131,7 +136,7 @@ impl Trainer {
             }
             is_one
         };
-        places.into_iter().filter(is_in_sample).collect()
+        places.iter().filter(is_in_sample).copied().collect()
     }
 }
 
@@ -255,14 +260,15 @@ struct Sample {
 impl Sample {
     /// The sample that a trainer has learned; the counts of `base` have all terms that nothing was added to.
     fn new(mut trainer: Trainer, base: &[Shard]) -> Result<Sample> {
-        let TrainingSet { texts, merged, documents, .. } = trainer.take_in_order()?;
+        let TrainingSet { texts, merged, mut documents, .. } = trainer.take_in_order()?;
         let recipe = &trainer.options.recipe;
         let mut ids: Vec<TermId> = (0..merged.n_terms() as TermId).collect();
         if recipe.has_other_columns() {
             let columns = columns_of_terms(recipe, &merged.statistics, |id| Ok(merged.term(&texts, id).1))?;
             ids.retain(|id| recipe.columns[columns[*id as usize]].kind == ColumnKind::Text);
+            documents = documents.only(&ids)?;
         }
-        let (counts, mut documents) = (merged.statistics.permuted(&ids), documents.only(&ids)?);
+        let counts = merged.statistics.permuted(&ids);
         let text = |id: TermId| Ok(merged.term(&texts, ids[id as usize]).1);
         // before it is open which terms there are
         documents.hold_near_duplicates_together(recipe.kind, &counts, text)?;

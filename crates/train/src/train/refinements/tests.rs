@@ -291,7 +291,7 @@ fn a_sample_decides_for_many_documents() {
     (0..20).for_each(|i| trainer.add("zest", Document::Text(&format!("lemon {i}"))).unwrap());
     (0..3).for_each(|_| trainer.add("eggs", Document::Text("a copied egg")).unwrap());
     let texts = trainer.choices.texts.as_ref().unwrap();
-    let sample = trainer.sample(texts, &SAMPLES[0]);
+    let [sample, _] = trainer.samples(texts);
     let of = |label| sample.iter().filter(|place| place.label == label_hash(Some(label))).count();
     assert!((200..300).contains(&sample.len()), "{}", sample.len());
     assert!(of("zest") >= OF_EACH && of("eggs") == 3);
