@@ -182,7 +182,7 @@ pub(crate) fn by_marks(account: &Account, known: Option<&MessageState>, at: &str
     match label_by(marks) {
         _ if marks == known.marks => Evidence::None,
         // its provider may have marked what arrives in the junk
-        Some(label) if is_new && usual == Some(label) => Evidence::None,
+        Some(label) if is_new && usual == Some(label) && account.is_junk(label) => Evidence::None,
         None if !is_over => Evidence::None,
         label => Evidence::Correction(label.map(str::to_owned)),
     }
@@ -315,6 +315,10 @@ mod tests {
         assert_eq!(by(None, "Junk", true, false), Evidence::None);
         assert_eq!(by(Some(&after([sorting("Junk")])), "Junk", true, false), learn("spam"));
         assert_eq!(by(None, "Junk", false, true), learn("inbox"));
+        let account =
+            Account { junk: Some("Junk".to_owned()), ..Account::example(&[folders[0], folders[2]]) };
+        let marked = Marks { junk: false, not_junk: true };
+        assert_eq!(by_marks(&account, None, "INBOX", marked), learn("inbox"), "as it arrives");
         // as before, moved or not
         let marked = after([marks(true, false), taught("spam")]);
         assert_eq!(by(Some(&marked), "INBOX", true, false), Evidence::None);
