@@ -84,6 +84,7 @@ const ENOUGH_FOR_THRESHOLDS: usize = 4_000;
 const MOST_IN_PARTS: usize = 4_000;
 
 /// The rows of the parts of a document that are scored by themselves.
+#[derive(Default)]
 pub(crate) struct DocumentParts {
     pub(crate) windows: Vec<CountVector>,
     /// What people see, if not all.
@@ -254,6 +255,11 @@ impl FitProblem<'_> {
             true => self.documents.stretches(document),
             false => Vec::new(),
         };
+        let windows: Vec<Range<usize>> = windows(&stretches).collect();
+        let is_hidden = stretches.iter().any(|of| !of.is_seen);
+        if windows.is_empty() && !is_hidden {
+            return DocumentParts::default();
+        }
         let without = |is_in: &dyn Fn(&Stretch<CountVector>) -> bool| {
             let ids: HashSet<TermId> = stretches
                 .iter()
@@ -268,8 +274,7 @@ impl FitProblem<'_> {
             let inside = stretches[window].iter().flat_map(|of| of.terms.row().iter());
             CountVector::from_pairs(outside.iter().copied().chain(inside)).unwrap_or_default()
         };
-        let windows = windows(&stretches).map(window).collect();
-        let is_hidden = stretches.iter().any(|of| !of.is_seen);
+        let windows = windows.into_iter().map(window).collect();
         let seen = is_hidden.then(|| CountVector::from_pairs(without(&|of| !of.is_seen)).unwrap_or_default());
         DocumentParts { windows, seen }
     }

@@ -221,9 +221,10 @@ impl Documents for Collection {
         to.begin(encoded.rows.len(), self.row_blocks.blocks[block].n_pairs);
         for at in 0..encoded.rows.len() {
             let terms = encoded.terms(at);
-            match self.left_out.is_empty() {
-                true => to.set_row(at, terms.ids(), terms.counts()),
-                false => {
+            match terms.near_ids() {
+                Some(ids) if self.left_out.is_empty() => to.set_row(at, ids, terms.counts()),
+                _ if self.left_out.is_empty() => to.set_row(at, terms.ids(), terms.counts()),
+                _ => {
                     let kept = self.kept(terms.vector());
                     to.set_row(
                         at,

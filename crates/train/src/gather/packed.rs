@@ -57,6 +57,20 @@ impl<'a> Packed<'a> {
         })
     }
 
+    /// The ids, of which there are as many as `len` says, if all are near one another, as nearly always.
+    #[inline]
+    pub(crate) fn near_ids(self) -> Option<impl ExactSizeIterator<Item = TermId> + use<'a>> {
+        let all = self.ids.as_chunks::<2>().0;
+        let mut next = 0u32;
+        let id = move |distance: &[u8; 2]| {
+            let id = next.wrapping_add(u16::from_le_bytes(*distance).into());
+            next = id.wrapping_add(1);
+            id
+        };
+        let are_near = all.iter().fold(true, |are, distance| are & (u16::from_le_bytes(*distance) != FAR));
+        are_near.then(|| all.iter().map(id))
+    }
+
     /// The counts other than 1, each with its position among the terms.
     #[inline]
     pub(crate) fn counts(self) -> impl Iterator<Item = (usize, u32)> + use<'a> {
@@ -69,7 +83,10 @@ impl<'a> Packed<'a> {
     }
 
     pub(crate) fn vector(self) -> CountVector {
-        let ids: Vec<_> = self.ids().collect();
+        let ids: Vec<_> = match self.near_ids() {
+            Some(ids) => ids.collect(),
+            None => self.ids().collect(),
+        };
         let mut counts = vec![1; ids.len()];
         for (place, count) in self.counts() {
             if let Some(it) = counts.get_mut(place) {

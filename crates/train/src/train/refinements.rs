@@ -6,7 +6,9 @@ use std::ops::RangeInclusive;
 
 use hashbrown::{HashMap, HashSet};
 use rayon::prelude::*;
-use tamis_model::{Beside, Classes, Counts, FitProblem, SmoothingChoice, Statistics, WeightedLoss};
+use tamis_model::{
+    Beside, Classes, Counts, FitProblem, SmoothingChoice, Statistics, WeightedLoss, WeightedOptions,
+};
 use tamis_store::config::column::ColumnKind;
 use tamis_store::config::decision::DecisionOptions;
 use tamis_store::config::labels::columns_of;
@@ -190,7 +192,7 @@ struct Trials<'a> {
 impl Trials<'_> {
     /// Tries what is open. Returns the options, the trials that decided, and what is open still.
     fn run(mut self, open: &[Refinement]) -> Result<(TrainOptions, Vec<TriedRefinement>, Vec<Refinement>)> {
-        let (mut sample, mut left) = (self.count(&self.options, open)?, Vec::new());
+        let (mut sample, mut left) = (self.count(&self.options, open, None)?, Vec::new());
         let is_enough = sample.n_words >= ENOUGH_WORDS;
         let mut least = sample.losses(&self.options)?;
         if least.is_empty() {
@@ -209,7 +211,7 @@ impl Trials<'_> {
             let without = before.as_ref().map(|before| sample.losses(before)).transpose()?;
             let Some(with) = before.as_ref().unwrap_or(&self.options).with(refinement) else { continue };
             if with.recipe.pieces.is_some_and(|lengths| sample.options.recipe.pieces != Some(lengths)) {
-                sample = self.count(&with, &open[at.min(open.len())..])?;
+                sample = self.count(&with, &open[at.min(open.len())..], sample.smoothing)?;
             }
             let losses = sample.losses(&with)?;
             let trial = TriedRefinement::new(refinement, &losses, without.as_ref().unwrap_or(&least));
@@ -233,14 +235,17 @@ impl Trials<'_> {
     }
 
     /// Counts the sample with all that may be taken.
-    fn count(&self, options: &TrainOptions, open: &[Refinement]) -> Result<Sample> {
+    fn count(
+        &self,
+        options: &TrainOptions,
+        open: &[Refinement],
+        smoothing: Option<SmoothingChoice>,
+    ) -> Result<Sample> {
         let open = open.iter().filter(|refinement| **refinement != Refinement::AllPieces);
         let widest = open.fold(options.clone(), |with, refinement| with.with(*refinement).unwrap_or(with));
         let Trials { trainer, texts, places, .. } = self;
-        Sample::new(
-            learn_again(&widest, &trainer.classes, texts, places.clone(), in_group_of_text)?,
-            &trainer.parts,
-        )
+        let counted = learn_again(&widest, &trainer.classes, texts, places.clone(), in_group_of_text)?;
+        Ok(Sample { smoothing, ..Sample::new(counted, &trainer.parts)? })
     }
 }
 
@@ -255,6 +260,7 @@ struct Sample {
     n_words: u64,
     /// What suits words.
     smoothing: Option<SmoothingChoice>,
+    trials: Vec<Trial>,
 }
 
 impl Sample {
@@ -282,33 +288,61 @@ impl Sample {
         let words = (0..).zip(&families).filter(|(_, family)| family.is_none());
         let n_words = words.flat_map(|(id, _)| counts.cells(id)).map(|cell| u64::from(cell.tf)).sum();
         let (options, classes) = (trainer.options, trainer.classes);
-        Ok(Sample { options, classes, counts, documents, families, n_words, smoothing: None })
+        Ok(Sample {
+            options,
+            classes,
+            counts,
+            documents,
+            families,
+            n_words,
+            smoothing: None,
+            trials: Vec::new(),
+        })
     }
 
-    /// The counts and the documents with the terms that a recipe has.
-    fn with_terms_of(&self, recipe: &Recipe) -> Result<(Statistics, Collection)> {
+    /// The number of the trial with the terms that a recipe has, in `self.trials`.
+    fn trial(&mut self, recipe: &Recipe, options: &WeightedOptions) -> Result<usize> {
         let is_kept = |of: &Option<Refinement>| of.is_none_or(|refinement| recipe.has(refinement));
         let kept = (0..).zip(&self.families).filter(|(_, of)| is_kept(of));
         let terms: Vec<TermId> = kept.map(|(id, _)| id).collect();
-        Ok((self.counts.permuted(&terms), self.documents.only(&terms)?))
+        if let Some(at) = self.trials.iter().position(|trial| trial.terms == terms) {
+            return Ok(at);
+        }
+        let (counts, documents) = (self.counts.permuted(&terms), self.documents.only(&terms)?);
+        let smoothing = match &self.smoothing {
+            Some(words) => words.near(&counts, &documents, &columns_of(&self.classes)?, options),
+            None => solution::smoothing(options, &counts, &documents, &self.classes)?,
+        };
+        self.smoothing.get_or_insert_with(|| smoothing.clone());
+        self.trials.push(Trial { terms, counts, documents, smoothing, losses: Vec::new() });
+        Ok(self.trials.len() - 1)
     }
 
     /// The log losses of held-out documents; none if none could be held out.
     fn losses(&mut self, options: &TrainOptions) -> Result<Vec<WeightedLoss>> {
         let Scoring::Weighted(weighted) = options.scoring() else { return Ok(Vec::new()) };
-        let (counts, documents) = self.with_terms_of(&options.recipe)?;
-        let columns = columns_of(&self.classes)?;
-        let smoothing = match &self.smoothing {
-            Some(words) => words.near(&counts, &documents, &columns, &weighted),
-            None => solution::smoothing(&weighted, &counts, &documents, &self.classes)?,
-        };
-        let beside = Beside::default();
+        let (at, columns) = (self.trial(&options.recipe, &weighted)?, columns_of(&self.classes)?);
+        let Trial { counts, documents, smoothing, losses, .. } = &mut self.trials[at];
+        if let Some((_, known)) = losses.iter().find(|(options, _)| *options == weighted) {
+            // there are no terms of a family
+            return Ok(known.clone());
+        }
         let problem =
-            FitProblem { counts: &counts, documents: &documents, columns, beside, options: &weighted };
-        let losses = problem.try_terms(&smoothing).map_err(solution::refused)?;
-        self.smoothing.get_or_insert(smoothing);
-        Ok(losses)
+            FitProblem { counts, documents, columns, beside: Beside::default(), options: &weighted };
+        let found = problem.try_terms(smoothing).map_err(solution::refused)?;
+        losses.push((weighted, found.clone()));
+        Ok(found)
     }
+}
+
+/// A sample with some of its terms.
+struct Trial {
+    terms: Vec<TermId>,
+    counts: Statistics,
+    documents: Collection,
+    smoothing: SmoothingChoice,
+    /// The log losses of held-out documents, by options.
+    losses: Vec<(WeightedOptions, Vec<WeightedLoss>)>,
 }
 
 #[cfg(test)]
