@@ -20,6 +20,8 @@ pub(crate) const PASSES_WITHOUT: usize = 4;
 pub(crate) const PASSES_WITH: usize = 3;
 /// The fit stops when no error changes by this much in a pass.
 pub(crate) const TOLERANCE: f64 = 0.02;
+/// The same where texts come again, with many copies under several labels: there each pass moves all errors a little.
+const TOLERANCE_OF_COPIES: f64 = 0.0004;
 /// The correction is summed in a table of at most this many numbers (32 MB), and no more than there are (document, term)
 /// pairs.
 const MOST_SUMS: usize = 1 << 22;
@@ -118,10 +120,11 @@ impl<'a> ColumnTrainer<'a> {
 
     /// The options of an ascent over all documents together.
     pub(crate) fn ascent(&self) -> DualAscent {
+        let come_again = self.source.repeats.unit.is_some();
         DualAscent {
             c: self.problem.options.regularisation,
             passes: PASSES,
-            tolerance: TOLERANCE,
+            tolerance: if come_again { TOLERANCE_OF_COPIES } else { TOLERANCE },
             seed: self.problem.options.seed,
             only_rivals: !self.problem.columns.is_one(),
             partitions: None,
