@@ -80,17 +80,24 @@ pub struct TriedRefinement {
     pub without: f64,
     /// The number of documents that were held out.
     pub documents: f64,
+    /// The number of all documents.
+    pub of: f64,
     /// The standard error of the difference, in nats per document.
     pub error: f64,
 }
 
 impl TriedRefinement {
-    /// What the losses of the same documents with and without it say.
-    pub fn new(refinement: Refinement, with: &[WeightedLoss], without: &[WeightedLoss]) -> TriedRefinement {
+    /// What the losses of the same documents, some `of` all, with and without it say.
+    pub fn new(
+        refinement: Refinement,
+        with: &[WeightedLoss],
+        without: &[WeightedLoss],
+        of: f64,
+    ) -> TriedRefinement {
         let documents: f64 = without.iter().map(|of| of.weight).sum();
         let mean = |of: &[WeightedLoss]| of.iter().map(|of| of.loss * of.weight).sum::<f64>() / documents;
         let [_, error] = paired_difference(with, without);
-        TriedRefinement { refinement, with: mean(with), without: mean(without), documents, error }
+        TriedRefinement { refinement, with: mean(with), without: mean(without), documents, of, error }
     }
 
     /// Whether a sample that is not the last takes it; `None` if a larger one has to tell. What pieces bring shrinks with
@@ -107,10 +114,15 @@ impl TriedRefinement {
         }
     }
 
-    /// Whether it was taken: the loss is less by the [price](Refinement::price), and by half a standard error more, or by one
-    /// and a half for pieces; and by 2 nats in all, since few documents know no standard error.
+    /// Whether it was taken: the loss is less by the [price](Refinement::price), by half a standard error more where what it
+    /// brings does not grow with the number of documents, and by one and a half for pieces that fewer than half of the
+    /// documents tell of, since what these bring shrinks; and by 2 nats in all, since few documents know no standard error.
     pub fn is_chosen(&self) -> bool {
-        let errors = if self.refinement == Refinement::Pieces { 1.5 } else { 0.5 };
+        let errors = match self.refinement {
+            Refinement::Pairs | Refinement::Signs => 0.0,
+            Refinement::Pieces if self.documents < 0.5 * self.of => 1.5,
+            _ => 0.5,
+        };
         self.more() > errors * self.error && (self.without - self.with) * self.documents > 2.0
     }
 

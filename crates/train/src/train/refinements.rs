@@ -104,6 +104,12 @@ impl Trainer {
         Ok(chosen)
     }
 
+    /// The number of labelled documents, and of their words.
+    fn labelled(&self) -> (u64, u64) {
+        let totals = self.parts.iter().flat_map(|part| part.statistics.totals());
+        totals.fold((0, 0), |(n, tf), of| (n + of.documents, tf + of.tf))
+    }
+
     /// The texts to decide with: those with the lowest hashes, so that the order of texts does not matter.
     fn samples(&self, texts: &Texts) -> [Vec<TextPlace>; 2] {
         let mut places = texts.places.clone();
@@ -113,8 +119,7 @@ impl Trainer {
 
     /// The first of these `places`.
     fn sample(&self, places: &[TextPlace], size: &SampleSize) -> Vec<TextPlace> {
-        let totals = || self.parts.iter().flat_map(|part| part.statistics.totals());
-        let (documents, words) = totals().fold((0, 0), |(n, tf), of| (n + of.documents, tf + of.tf));
+        let (documents, words) = self.labelled();
         let within = |range: &RangeInclusive<u64>, n: u64| n.clamp(*range.start(), *range.end());
         let n_labels = self.classes.len() as u64;
         let most_words = within(&size.words, size.words_times_labels / n_labels);
@@ -194,6 +199,7 @@ impl Trials<'_> {
     fn run(mut self, open: &[Refinement]) -> Result<(TrainOptions, Vec<TriedRefinement>, Vec<Refinement>)> {
         let (mut sample, mut left) = (self.count(&self.options, open, None)?, Vec::new());
         let is_enough = sample.n_words >= ENOUGH_WORDS;
+        let n_documents = self.trainer.labelled().0 as f64;
         let mut least = sample.losses(&self.options)?;
         if least.is_empty() {
             return Ok((self.options, self.tried, Vec::new()));
@@ -214,7 +220,8 @@ impl Trials<'_> {
                 sample = self.count(&with, &open[at.min(open.len())..], sample.smoothing)?;
             }
             let losses = sample.losses(&with)?;
-            let trial = TriedRefinement::new(refinement, &losses, without.as_ref().unwrap_or(&least));
+            let trial =
+                TriedRefinement::new(refinement, &losses, without.as_ref().unwrap_or(&least), n_documents);
             match if self.is_last { Some(trial.is_chosen()) } else { trial.verdict(is_enough) } {
                 Some(true) => (self.options, least) = (with, losses),
                 Some(false) => (),
@@ -230,8 +237,11 @@ impl Trials<'_> {
 
     /// Whether what was refused may bring more beside pairs, which were taken since.
     fn may_be_more(&self, refinement: Refinement) -> bool {
-        let is_open = |of: &TriedRefinement| of.refinement == refinement && !of.is_hopeless();
-        self.options.recipe.has(Refinement::Pairs) && self.tried.iter().any(is_open)
+        let last = |of| self.tried.iter().rposition(|trial| trial.refinement == of);
+        let Some(at) = last(refinement) else { return false };
+        last(Refinement::Pairs).is_some_and(|pairs| pairs > at)
+            && self.options.recipe.has(Refinement::Pairs)
+            && !self.tried[at].is_hopeless()
     }
 
     /// Counts the sample with all that may be taken.
