@@ -310,15 +310,23 @@ impl Sample {
         })
     }
 
-    /// The number of the trial with the terms that a recipe has, in `self.trials`.
-    fn trial(&mut self, recipe: &Recipe, options: &WeightedOptions) -> Result<usize> {
+    /// The terms that a recipe has.
+    fn terms_of(&self, recipe: &Recipe) -> Vec<TermId> {
         let is_kept = |of: &Option<Refinement>| of.is_none_or(|refinement| recipe.has(refinement));
-        let kept = (0..).zip(&self.families).filter(|(_, of)| is_kept(of));
-        let terms: Vec<TermId> = kept.map(|(id, _)| id).collect();
+        (0..).zip(&self.families).filter(|(_, of)| is_kept(of)).map(|(id, _)| id).collect()
+    }
+
+    /// The counts and the documents with some terms.
+    fn with(&self, terms: &[TermId]) -> Result<(Statistics, Collection)> {
+        Ok((self.counts.permuted(terms), self.documents.only(terms)?))
+    }
+
+    /// The number of the trial with these terms, in `self.trials`.
+    fn trial(&mut self, terms: Vec<TermId>, options: &WeightedOptions) -> Result<usize> {
         if let Some(at) = self.trials.iter().position(|trial| trial.terms == terms) {
             return Ok(at);
         }
-        let (counts, documents) = (self.counts.permuted(&terms), self.documents.only(&terms)?);
+        let (counts, documents) = self.with(&terms)?;
         let smoothing = match &self.smoothing {
             Some(words) => words.near(&counts, &documents, &columns_of(&self.classes)?, options),
             None => solution::smoothing(options, &counts, &documents, &self.classes)?,
@@ -331,7 +339,8 @@ impl Sample {
     /// The log losses of held-out documents; none if none could be held out.
     fn losses(&mut self, options: &TrainOptions) -> Result<Vec<WeightedLoss>> {
         let Scoring::Weighted(weighted) = options.scoring() else { return Ok(Vec::new()) };
-        let (at, columns) = (self.trial(&options.recipe, &weighted)?, columns_of(&self.classes)?);
+        let (terms, columns) = (self.terms_of(&options.recipe), columns_of(&self.classes)?);
+        let at = self.trial(terms, &weighted)?;
         let Trial { counts, documents, smoothing, losses, .. } = &mut self.trials[at];
         if let Some((_, known)) = losses.iter().find(|(options, _)| *options == weighted) {
             // there are no terms of a family

@@ -127,7 +127,8 @@ proptest! {
         };
         let options = with(families);
         let words = taught(with(0)).parts;
-        let (counts, masked) = Sample::new(taught(with(7)), &words).unwrap().with_terms_of(&options.recipe).unwrap();
+        let sample = Sample::new(taught(with(7)), &words).unwrap();
+        let (counts, masked) = sample.with(&sample.terms_of(&options.recipe)).unwrap();
         let TrainingSet { merged, documents: own, .. } = taught(options).take_in_order().unwrap();
         prop_assert_eq!(&counts, &merged.statistics);
         // with pairs, texts with the same words may differ
