@@ -57,7 +57,7 @@ impl<'a> Packed<'a> {
         })
     }
 
-    /// The ids, of which there are as many as `len` says, if all are near one another, as nearly always.
+    /// As [`ids`](Self::ids), with their number; `None` if any distance takes four bytes, as few do.
     #[inline]
     pub(crate) fn near_ids(self) -> Option<impl ExactSizeIterator<Item = TermId> + use<'a>> {
         let all = self.ids.as_chunks::<2>().0;

@@ -197,7 +197,7 @@ struct Trials<'a> {
 impl Trials<'_> {
     /// Tries what is open. Returns the options, the trials that decided, and what is open still.
     fn run(mut self, open: &[Refinement]) -> Result<(TrainOptions, Vec<TriedRefinement>, Vec<Refinement>)> {
-        let (mut sample, mut left) = (self.count(&self.options, open, None)?, Vec::new());
+        let (mut sample, mut left) = (self.count(&self.options, open)?, Vec::new());
         let is_enough = sample.n_words >= ENOUGH_WORDS;
         let n_documents = self.trainer.labelled().0 as f64;
         let mut least = sample.losses(&self.options)?;
@@ -217,7 +217,8 @@ impl Trials<'_> {
             let without = before.as_ref().map(|before| sample.losses(before)).transpose()?;
             let Some(with) = before.as_ref().unwrap_or(&self.options).with(refinement) else { continue };
             if with.recipe.pieces.is_some_and(|lengths| sample.options.recipe.pieces != Some(lengths)) {
-                sample = self.count(&with, &open[at.min(open.len())..], sample.smoothing)?;
+                let counted = self.count(&with, &open[at.min(open.len())..])?;
+                sample = Sample { smoothing: sample.smoothing, ..counted };
             }
             let losses = sample.losses(&with)?;
             let trial =
@@ -245,17 +246,12 @@ impl Trials<'_> {
     }
 
     /// Counts the sample with all that may be taken.
-    fn count(
-        &self,
-        options: &TrainOptions,
-        open: &[Refinement],
-        smoothing: Option<SmoothingChoice>,
-    ) -> Result<Sample> {
+    fn count(&self, options: &TrainOptions, open: &[Refinement]) -> Result<Sample> {
         let open = open.iter().filter(|refinement| **refinement != Refinement::AllPieces);
         let widest = open.fold(options.clone(), |with, refinement| with.with(*refinement).unwrap_or(with));
         let Trials { trainer, texts, places, .. } = self;
         let counted = learn_again(&widest, &trainer.classes, texts, places.clone(), in_group_of_text)?;
-        Ok(Sample { smoothing, ..Sample::new(counted, &trainer.parts)? })
+        Sample::new(counted, &trainer.parts)
     }
 }
 
