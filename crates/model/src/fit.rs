@@ -5,6 +5,7 @@ mod ascent;
 mod calibration;
 mod competitors;
 mod cross_validation;
+mod held_rows;
 mod newton;
 mod online_step;
 mod partition;

@@ -5,8 +5,9 @@ use tamis_tokenizer::{CountRow, CountVector, TermId};
 
 use crate::bayes::FitError;
 use crate::counts::{Counts, StatisticsError};
+use crate::fit::held_rows::HeldRows;
 use crate::fit::problem::{
-    DocumentParts, FEW_HELD_OUT, FOLDS_OF_ALL, FOLDS_OF_TERMS, FitProblem, MANY, MANY_FOR_TERMS, WeightedFit,
+    FEW_HELD_OUT, FOLDS_OF_ALL, FOLDS_OF_TERMS, FitProblem, MANY, MANY_FOR_TERMS, WeightedFit,
 };
 use crate::fit::training::{
     AscentStart, ColumnTrainer, GroupFit, Lane, PASSES, PASSES_OF_FOLD, PASSES_WITH, PASSES_WITHOUT, Passes,
@@ -341,18 +342,12 @@ impl<'a> CrossValidation<'a> {
     fn hold_out<'f>(&self, fold: &'f Fold, has_own_odds: bool) -> Holdout<'f> {
         let ColumnTrainer { problem, source, .. } = &self.trainer;
         let counts = fold.counts_without(problem.counts, problem.documents);
-        let by_counts = problem.score_held_out(&self.choices, fold, &counts);
-        let is_known = |id: &TermId| counts.document_frequency(*id) > 0;
-        let rows = |(document, row): (&usize, &CountVector)| {
-            let DocumentParts { windows, seen } = problem.parts_of(*document, row);
-            std::iter::once(row.clone()).chain(windows).chain(seen).collect::<Vec<_>>()
-        };
-        let scored =
-            fold.documents.iter().zip(&fold.rows).zip(&fold.weights).filter(|(_, weight)| **weight > 0.0);
-        let rows: Vec<Vec<CountVector>> = scored.map(|(document, _)| rows(document)).collect();
-        let lengths = rows.iter().map(Vec::len).collect();
-        let all: Vec<CountRow<'_>> = rows.iter().flatten().map(CountVector::row).collect();
+        let held = problem.held_rows(fold);
+        let by_counts = problem.score_held_out(&self.choices, fold, &held, &counts);
+        let lengths = held.iter().map(|held| held.all().count()).collect();
+        let all: Vec<CountRow<'_>> = held.iter().flat_map(HeldRows::all).map(CountVector::row).collect();
         let mut rows = Block::from_rows(all.into_iter());
+        let is_known = |id: &TermId| counts.document_frequency(*id) > 0;
         let ids = (0..=TermId::MAX).zip(&source.terms.idf);
         let idf = ids.map(|(id, idf)| if is_known(&id) { *idf } else { 0.0 }).collect();
         rows.vectorize(&TermScales { idf, ..TermScales::default() });

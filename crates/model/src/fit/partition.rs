@@ -219,7 +219,7 @@ impl FitProblem<'_> {
         let all = (0..self.documents.len()).map(|i| (i, self.documents.label(i).multiplicity)).collect();
         let fold = Fold::new(self.documents, all, |document, _| source.weight(document));
         let counts = fold.counts_without(self.counts, self.documents);
-        let by_counts = self.score_held_out(&choices, &fold, &counts);
+        let by_counts = self.score_held_out(&choices, &fold, &self.held_rows(&fold), &counts);
         let mut predictions = self.with_correction(by_counts, &fold, correction);
         let (fitted, _) = self.calibrate(WeightedFit::new(choices, smoothing), &mut predictions);
         let correction = fitted.choices.correction(&self.columns, correction).map_err(FitError::Counts)?;

@@ -1,21 +1,21 @@
 //! The inputs and the result of a fit, its folds, and the scores of held-out documents by the counts.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::convert::Infallible;
-use std::ops::Range;
 
 use rayon::prelude::*;
 use tamis_tokenizer::{CountVector, TermId};
 
 use crate::counts::{ClassId, Counts, DocumentSums, KnownTerms, Statistics, TermEntry, TermTable};
 use crate::fit::competitors::LeftOutBayes;
+use crate::fit::held_rows::HeldRows;
 use crate::linear::{
     Choices, Coefficients, Columns, CorrectedStatistics, Correction, PartsTrial, Readings, STRENGTHS,
     TauTrial, WeightedLogOdds, WeightedOptions, priors,
 };
 use crate::validation::{
     BlockReader, ColumnPrediction, Documents, Fold, Groups, Prediction, SampleTerms, Sampled,
-    SmoothingChoice, Stretch, cross_validate, min_per_class, sample_size, windows,
+    SmoothingChoice, cross_validate, min_per_class, sample_size,
 };
 use crate::vectors::{VectorDiscriminant, VectorStatistics};
 
@@ -79,17 +79,6 @@ pub(crate) const FOLDS_OF_TERMS: usize = 3;
 pub(crate) const MANY_FOR_TERMS: usize = 4_000;
 /// Held-out documents that are enough for thresholds.
 const ENOUGH_FOR_THRESHOLDS: usize = 4_000;
-
-/// Of more documents, the parts of as many are scored by themselves.
-const MOST_IN_PARTS: usize = 4_000;
-
-/// The rows of the parts of a document that are scored by themselves.
-#[derive(Default)]
-pub(crate) struct DocumentParts {
-    pub(crate) windows: Vec<CountVector>,
-    /// What people see, if not all.
-    pub(crate) seen: Option<CountVector>,
-}
 
 /// What stands beside the texts of documents, each a part of the log-odds.
 #[derive(Clone, Copy, Default)]
@@ -159,7 +148,9 @@ impl FitProblem<'_> {
     fn leave_groups_out(&self, choices: &Choices) -> Vec<Prediction> {
         let source = BlockReader::unread(self.documents);
         let folds = self.folds(&source, self.max_held_out(), self.n_folds());
-        let score = |fold: &Fold, counts: &Statistics| Ok(self.score_held_out(choices, fold, counts));
+        let score = |fold: &Fold, counts: &Statistics| {
+            Ok(self.score_held_out(choices, fold, &self.held_rows(fold), counts))
+        };
         let Ok::<_, Infallible>(scored) = cross_validate(&folds, self.counts, self.documents, score);
         let mut held_out: Vec<_> = scored.into_iter().flatten().collect();
         held_out.sort_by_key(|held| held.document);
@@ -247,43 +238,12 @@ impl FitProblem<'_> {
         held_out
     }
 
-    /// The parts of a document, whose row is `whole`.
-    pub(crate) fn parts_of(&self, document: usize, whole: &CountVector) -> DocumentParts {
-        let stretches = match self.columns.is_one()
-            && document.is_multiple_of(self.documents.len().div_ceil(MOST_IN_PARTS).max(1))
-        {
-            true => self.documents.stretches(document),
-            false => Vec::new(),
-        };
-        let windows: Vec<Range<usize>> = windows(&stretches).collect();
-        let is_hidden = stretches.iter().any(|of| !of.is_seen);
-        if windows.is_empty() && !is_hidden {
-            return DocumentParts::default();
-        }
-        let without = |is_in: &dyn Fn(&Stretch<CountVector>) -> bool| {
-            let ids: HashSet<TermId> = stretches
-                .iter()
-                .filter(|of| is_in(of))
-                .flat_map(|of| of.terms.row().ids())
-                .copied()
-                .collect();
-            whole.row().iter().filter(|(id, _)| !ids.contains(id)).collect::<Vec<_>>()
-        };
-        let outside = without(&|_| true);
-        let window = |window: Range<usize>| {
-            let inside = stretches[window].iter().flat_map(|of| of.terms.row().iter());
-            CountVector::from_pairs(outside.iter().copied().chain(inside)).unwrap_or_default()
-        };
-        let windows = windows.into_iter().map(window).collect();
-        let seen = is_hidden.then(|| CountVector::from_pairs(without(&|of| !of.is_seen)).unwrap_or_default());
-        DocumentParts { windows, seen }
-    }
-
-    /// Scores the documents of `fold` that have a weight by `counts`, which must be without them.
+    /// Scores the documents of `fold`, of which `held` has the rows, by `counts`, which must be without them.
     pub(crate) fn score_held_out(
         &self,
         choices: &Choices,
         fold: &Fold,
+        held: &[HeldRows<'_>],
         counts: &Statistics,
     ) -> Vec<Prediction> {
         let totals = counts.totals();
@@ -296,34 +256,33 @@ impl FitProblem<'_> {
         let scorer = scorer.with_prior(priors(self.counts.totals(), &self.columns));
         let weighed = WeighedTerms::new(&scorer, counts, &fold.rows);
         let discriminants = self.discriminants_without(fold);
-        let read = |(at, document): (usize, &usize)| {
-            let label = self.documents.label(*document);
+        let read = |held: &HeldRows<'_>| {
+            let label = self.documents.label(held.document);
             let (mut readings, mut bayes) = (Readings::default(), Vec::new());
             let mut read = |row: &CountVector| {
                 weighed.read(&scorer, row, &mut readings);
                 scorer.bayes(&readings, &mut bayes);
                 [bayes.first().copied().unwrap_or(0.0), 0.0]
             };
-            let parts = self.parts_of(*document, &fold.rows[at]);
-            let windows = parts.windows.iter().map(&mut read).collect();
-            let seen = parts.seen.as_ref().map(&mut read);
-            read(&fold.rows[at]);
+            let windows = held.windows.iter().map(&mut read).collect();
+            let seen = held.seen.as_ref().map(&mut read);
+            read(held.whole);
             let has_documents = |class: ClassId| totals[usize::from(class)].documents > 0;
             let is_scored = self.columns.are_labels()
                 || has_documents(label.class)
                     && (!self.columns.is_one() || has_documents(0) && has_documents(1));
             Prediction {
-                document: *document,
-                weight: if is_scored { fold.weights[at] } else { 0.0 },
+                document: held.document,
+                weight: if is_scored { held.weight } else { 0.0 },
                 known_terms: readings.known_terms,
                 correction: Vec::new(),
                 bayes,
-                beside: self.beside_of(*document, &discriminants),
+                beside: self.beside_of(held.document, &discriminants),
                 windows,
                 seen,
             }
         };
-        fold.documents.par_iter().enumerate().filter(|(at, _)| fold.weights[*at] > 0.0).map(read).collect()
+        held.par_iter().map(read).collect()
     }
 }
 

@@ -95,9 +95,10 @@ impl CountVector {
     /// # Errors
     /// A sum above `u32::MAX`.
     pub fn from_pairs(pairs: impl IntoIterator<Item = (TermId, u32)>) -> Result<Self, CountError> {
-        let mut pairs: Vec<_> = pairs.into_iter().filter(|&(_, count)| count > 0).collect();
+        let mut pairs: Vec<_> = pairs.into_iter().collect();
+        pairs.retain(|&(_, count)| count > 0);
         pairs.sort_unstable_by_key(|&(id, _)| id);
-        let mut vector = CountVector::default();
+        let mut vector = CountVector::with_capacity(pairs.len());
         for (id, count) in pairs {
             match vector.counts.last_mut() {
                 Some(last) if vector.ids.last() == Some(&id) => {
@@ -153,6 +154,33 @@ impl CountVector {
         }
     }
 
+    /// The sums of the counts of both, saturating at `u32::MAX`.
+    ///
+    /// ```
+    /// use tamis_tokenizer::CountVector;
+    ///
+    /// let [one, other] = [[(1, 2), (4, 1)], [(2, 1), (4, 3)]].map(CountVector::from_pairs);
+    /// assert_eq!(one?.plus(&other?), CountVector::new(vec![1, 2, 4], vec![2, 1, 4])?);
+    /// # Ok::<(), tamis_tokenizer::CountError>(())
+    /// ```
+    pub fn plus(&self, other: &CountVector) -> CountVector {
+        let mut sum = CountVector::with_capacity(self.ids.len() + other.ids.len());
+        let mut others = other.row().iter().peekable();
+        for (id, count) in self.row().iter() {
+            while let Some((lower, own)) = others.next_if(|(other, _)| *other < id) {
+                sum.push(lower, own);
+            }
+            let more = others.next_if(|(other, _)| *other == id).map_or(0, |(_, more)| more);
+            sum.push(id, count.saturating_add(more));
+        }
+        others.for_each(|(id, count)| sum.push(id, count));
+        sum
+    }
+
+    fn with_capacity(n: usize) -> CountVector {
+        CountVector { ids: Vec::with_capacity(n), counts: Vec::with_capacity(n) }
+    }
+
     /// Appends a term, whose id must be higher than all others.
     fn push(&mut self, id: TermId, count: u32) {
         self.ids.push(id);
@@ -199,6 +227,13 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn sums_are_those_of_all_pairs(pairs in prop::collection::vec((0..30_u32, 1..4_u32), 0..40), from in 0..40_usize) {
+            let (one, other) = pairs.split_at(from.min(pairs.len()));
+            let [one, other, all] = [one, other, &pairs].map(|pairs| CountVector::from_pairs(pairs.to_vec()).unwrap());
+            prop_assert_eq!(one.plus(&other), all);
+        }
+
         #[test]
         fn occurrences_are_counted(mut ids in prop::collection::vec(0..20_u32, 0..100), before in 0..5_u32) {
             let mut expected = BTreeMap::new();
