@@ -157,7 +157,7 @@ impl DualAscent {
                     state.weights.add(vector, state.coefficients[first + at], 1.0);
                 }
             }
-            blocks.extend((!rows.positions.is_empty()).then_some(first / BLOCK));
+            blocks.extend((!rows.positions.is_empty()).then_some(first / source.block_len()));
             kept.extend(source.is_kept().then(|| (heads(&rows, block), rows)));
         });
         let (mut random, most) = (SplitMix64::new(self.seed), self.most_passes(n_pairs));
@@ -169,7 +169,7 @@ impl DualAscent {
             random.shuffle(&mut order);
             source.for_each_vector(&order, |first, block| {
                 let own;
-                let (heads, rows) = match kept.get(first / BLOCK) {
+                let (heads, rows) = match kept.get(first / source.block_len()) {
                     Some(kept) => kept,
                     None => {
                         let rows = rows(first, block);

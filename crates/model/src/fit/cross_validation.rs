@@ -4,7 +4,7 @@ use rayon::prelude::*;
 use tamis_tokenizer::{CountRow, CountVector, TermId};
 
 use crate::bayes::FitError;
-use crate::counts::{Counts, StatisticsError};
+use crate::counts::{Counts, Statistics, StatisticsError};
 use crate::fit::held_rows::HeldRows;
 use crate::fit::problem::{
     FEW_HELD_OUT, FOLDS_OF_ALL, FOLDS_OF_TERMS, FitProblem, MANY, MANY_FOR_TERMS, WeightedFit,
@@ -103,7 +103,7 @@ impl FitProblem<'_> {
         let many = if self.columns.is_one() { 2 * MANY_FOR_TERMS } else { MANY_FOR_TERMS };
         let most = if all < many { all } else { all / FOLDS_OF_TERMS };
         let predictions = match self.options.correction {
-            true => CrossValidation::new(self, choices, most, FOLDS_OF_TERMS).held_out(),
+            true => CrossValidation::without_whole(self, choices, most, FOLDS_OF_TERMS).held_out(),
             false => self.predict_by_counts(&choices),
         };
         Ok(self.losses(choices, &predictions))
@@ -177,17 +177,30 @@ struct Holdout<'a> {
 impl<'a> CrossValidation<'a> {
     /// At most about `most` documents are held out, at most one in `n_folds` at a time.
     fn new(problem: &FitProblem<'a>, choices: Choices, most: usize, n_folds: usize) -> Self {
-        let whole = Self::whole(problem, choices);
-        CrossValidation { folds: problem.folds(&whole.trainer.source, most, n_folds), ..whole }
+        Self::whole(problem, choices).with_folds(most, n_folds)
+    }
+
+    /// As [`new`](Self::new), for fits without a fold only.
+    fn without_whole(problem: &FitProblem<'a>, choices: Choices, most: usize, n_folds: usize) -> Self {
+        Self::of(problem, choices, None).with_folds(most, n_folds)
     }
 
     /// Without folds.
     fn whole(problem: &FitProblem<'a>, choices: Choices) -> Self {
+        Self::of(problem, choices, Some(problem.counts))
+    }
+
+    fn with_folds(self, most: usize, n_folds: usize) -> Self {
+        let ColumnTrainer { problem, source, .. } = &self.trainer;
+        CrossValidation { folds: problem.folds(source, most, n_folds), ..self }
+    }
+
+    fn of(problem: &FitProblem<'a>, choices: Choices, counts: Option<&Statistics>) -> Self {
         let scales = TermScales {
             idf: idf_of_terms(problem.counts, problem.documents.n_terms()),
             ..TermScales::default()
         };
-        let trainer = ColumnTrainer::new(problem.clone(), scales, &choices, problem.counts);
+        let trainer = ColumnTrainer::new(problem.clone(), scales, &choices, counts);
         CrossValidation { trainer, folds: Vec::new(), choices }
     }
 

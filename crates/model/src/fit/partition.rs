@@ -115,7 +115,7 @@ impl<'a> Partition<'a> {
         let root = |term| spread(n_partitions, problem.counts.document_frequency(term)).sqrt().max(1.0);
         let roots: Vec<f32> = (0..=TermId::MAX).take(idf.len()).map(root).collect();
         let factors = std::iter::zip(&idf, &roots).map(|(idf, root)| idf / root).collect();
-        let trainer = ColumnTrainer::new(problem, TermScales { idf, roots }, choices, counts);
+        let trainer = ColumnTrainer::new(problem, TermScales { idf, roots }, choices, Some(counts));
         let zeros = |(at, group): (usize, &[Lane])| {
             let mut zeros = trainer.zeros(group);
             let numbers = (0..=ClassId::MAX).skip(at * COLUMNS_TOGETHER);

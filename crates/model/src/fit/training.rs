@@ -70,13 +70,13 @@ pub(crate) struct ColumnTrainer<'a> {
 }
 
 impl<'a> ColumnTrainer<'a> {
-    /// `counts` are those that the offsets of the documents come from. The documents are read as vectors by the other
-    /// counts, those of the problem.
+    /// `counts` are those that the offsets of the documents come from; without any, there are none. The documents are read
+    /// as vectors by the other counts, those of the problem.
     pub(crate) fn new(
         problem: FitProblem<'a>,
         scales: TermScales,
         choices: &Choices,
-        counts: &Statistics,
+        counts: Option<&Statistics>,
     ) -> Self {
         let source = BlockReader::new(problem.documents).with_vectors(scales);
         let (competitors, odds) = Competitors::new(&problem.columns, problem.counts, &source, choices);
@@ -85,8 +85,10 @@ impl<'a> ColumnTrainer<'a> {
             false => problem.columns.ids().map(|column| Lane { column, tau: choices.tau }).collect(),
         };
         let mut trainer = ColumnTrainer { problem, source, competitors, odds: Vec::new(), lanes };
-        let odds = odds.filter(|_| std::ptr::eq(counts, trainer.problem.counts));
-        trainer.odds = odds.unwrap_or_else(|| trainer.odds(choices, counts, None));
+        if let Some(counts) = counts {
+            let odds = odds.filter(|_| std::ptr::eq(counts, trainer.problem.counts));
+            trainer.odds = odds.unwrap_or_else(|| trainer.odds(choices, counts, None));
+        }
         trainer
     }
 

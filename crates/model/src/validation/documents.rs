@@ -41,7 +41,7 @@ impl Label {
 
 /// Distinct documents to fit to, in a reproducible order.
 ///
-/// Terms are read a block of [`BLOCK`] documents at a time, so that not all need to be in memory.
+/// Terms are read a block of documents at a time, so that not all need to be in memory.
 pub trait Documents: Sync {
     /// The number of documents.
     fn len(&self) -> usize;
@@ -59,6 +59,11 @@ pub trait Documents: Sync {
 
     /// The number of (document, term) pairs.
     fn n_pairs(&self) -> usize;
+
+    /// The number of documents per block, at most [`BLOCK`]; the last block may have fewer.
+    fn block_len(&self) -> usize {
+        BLOCK
+    }
 
     /// Replaces the contents of `to` with the terms of the documents of a block.
     fn block(&self, block: usize, to: &mut Block);
@@ -184,8 +189,7 @@ fn owned(row: CountRow<'_>) -> CountVector {
     CountVector::new(row.ids().to_vec(), row.counts().to_vec()).unwrap_or_default()
 }
 
-/// Number of documents per block; the last block may have fewer. Fitting visits the documents of a block in random
-/// order.
+/// The usual number of documents per block. Fitting visits the documents of a block in random order.
 pub const BLOCK: usize = 1 << 16;
 
 /// The factors of terms in a document's vector.

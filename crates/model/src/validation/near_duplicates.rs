@@ -33,6 +33,7 @@ const SURE: f64 = 4.0;
 
 /// Two documents are compared if they share two of their lowest ranks, of which each has this many.
 const LOWEST: usize = 4;
+const PAIRS: usize = LOWEST * (LOWEST - 1) / 2;
 
 impl NearDuplicates {
     /// Finds the near-duplicates among documents with these counts. `words` has a hash of the word that each term is; 0 of a
@@ -48,14 +49,12 @@ impl NearDuplicates {
         similar: f32,
     ) -> NearDuplicates {
         let (source, words) = (BlockReader::unread(documents), Words::new(counts, words, similar));
-        let (mut keys, mut long): (Vec<(u64, u32)>, Vec<bool>) = Default::default();
-        source.for_all(|first, block| {
-            let rows = || (0..block.len()).into_par_iter();
-            long.par_extend(rows().map(|at| words.are_many(block.terms(at))));
-            let keys_of = |at: usize| words.keys(block.terms(at)).map(move |key| (key, (first + at) as u32));
-            keys.par_extend(rows().flat_map_iter(keys_of));
+        let mut found: (Vec<bool>, Vec<[u64; PAIRS]>) = Default::default();
+        source.for_all(|_, block| {
+            let read = |at: usize| (words.are_many(block.terms(at)), words.keys(block.terms(at)));
+            found.par_extend((0..block.len()).into_par_iter().map(read));
         });
-        keep_repeated(&mut keys);
+        let (long, mut keys) = (found.0, repeated(&found.1));
         keys.par_sort_unstable();
         let alike: Vec<&[(u64, u32)]> =
             keys.chunk_by(|a, b| a.0 == b.0).filter(|alike| alike.len() > 1).collect();
@@ -63,11 +62,12 @@ impl NearDuplicates {
         let mut found = NearDuplicates { long, ..NearDuplicates::default() };
         for alike in alike {
             for pair in alike.windows(2) {
-                for other in [alike[0].1, pair[0].1] {
-                    let both = [other, pair[1].1];
+                let others = [alike[0].1, pair[0].1];
+                for other in &others[usize::from(others[0] == others[1])..] {
+                    let both = [*other, pair[1].1];
                     let groups = both.map(|document| documents.label(document as usize).group);
                     if found.group_of(groups[0]) != found.group_of(groups[1])
-                        && words.are_near(both.map(|document| &*sketches[&document]))
+                        && words.are_near(both.map(|document| sketches.of(document)))
                     {
                         found.join(groups);
                     }
@@ -155,8 +155,8 @@ impl Words {
         row.ids.iter().filter(|id| !self.ranks[**id as usize].is_nan()).nth(LEAST_TERMS - 1).is_some()
     }
 
-    /// A hash of each two of the lowest ranks.
-    fn keys(&self, row: BlockRow<'_>) -> impl Iterator<Item = u64> + use<> {
+    /// A hash of each two of the lowest ranks; 0 where there are fewer.
+    fn keys(&self, row: BlockRow<'_>) -> [u64; PAIRS] {
         let mut lowest = [f32::INFINITY; LOWEST];
         for id in row.ids {
             let rank = self.ranks[*id as usize];
@@ -166,25 +166,29 @@ impl Words {
                 lowest[at] = rank;
             }
         }
-        let pairs = (0..LOWEST).flat_map(|one| (one + 1..LOWEST).map(move |other| [one, other]));
-        let pairs = pairs.map(move |pair| pair.map(|at| lowest[at]));
-        let known = pairs.filter(|[_, higher]| higher.is_finite());
-        known.map(|[lower, higher]| scramble(u64::from(lower.to_bits()) << 32 | u64::from(higher.to_bits())))
+        let pairs =
+            (0..LOWEST).flat_map(|one| (one + 1..LOWEST).map(move |other| [lowest[one], lowest[other]]));
+        let mut keys = [0; PAIRS];
+        for (key, [lower, higher]) in keys.iter_mut().zip(pairs).filter(|(_, [_, higher])| higher.is_finite())
+        {
+            *key = scramble(u64::from(lower.to_bits()) << 32 | u64::from(higher.to_bits()));
+        }
+        keys
     }
 
     /// The sketches of documents that may be near-duplicates.
-    fn sketches(&self, source: &BlockReader<'_>, alike: &[&[(u64, u32)]]) -> HashMap<u32, Box<[SketchWord]>> {
-        let mut wanted: Vec<u32> = alike.iter().copied().flatten().map(|(_, document)| *document).collect();
-        wanted.par_sort_unstable();
-        wanted.dedup();
-        let mut sketches = HashMap::with_capacity(wanted.len());
+    fn sketches(&self, source: &BlockReader<'_>, alike: &[&[(u64, u32)]]) -> Sketches {
+        let mut documents: Vec<u32> =
+            alike.iter().copied().flatten().map(|(_, document)| *document).collect();
+        documents.par_sort_unstable();
+        documents.dedup();
+        let mut words = Vec::with_capacity(documents.len());
         source.for_all(|first, block| {
-            let place = |document: usize| wanted.partition_point(|wanted| (*wanted as usize) < document);
-            let of_block = &wanted[place(first)..place(first + block.len())];
-            let sketch = |of: &u32| (*of, self.sketch(block.terms(*of as usize - first)));
-            sketches.par_extend(of_block.par_iter().map(sketch));
+            let place = |document: usize| documents.partition_point(|of| (*of as usize) < document);
+            let of_block = &documents[place(first)..place(first + block.len())];
+            words.par_extend(of_block.par_iter().map(|of| self.sketch(block.terms(*of as usize - first))));
         });
-        sketches
+        Sketches { documents, words }
     }
 
     /// The words with the lowest hashes, in their order.
@@ -204,29 +208,48 @@ impl Words {
             None => u32::MAX,
         };
         let known = highest(one).min(highest(two));
-        let sum = |of: &mut dyn Iterator<Item = &SketchWord>| of.map(|(_, idf)| idf).sum::<f32>();
-        let is_known = |(hash, _): &&SketchWord| *hash <= known;
-        let in_two = |(hash, _): &&SketchWord| two.binary_search_by_key(hash, |(hash, _)| *hash).is_ok();
-        let both = sum(&mut one.iter().filter(is_known).filter(in_two));
-        let either = sum(&mut one.iter().chain(two).filter(is_known)) - both;
+        let [one, two] =
+            [one, two].map(|sketch| &sketch[..sketch.partition_point(|(hash, _)| *hash <= known)]);
+        let (mut both, mut others) = (0.0, two.iter().peekable());
+        for (hash, idf) in one {
+            while others.next_if(|(other, _)| other < hash).is_some() {}
+            both += if others.peek().is_some_and(|(other, _)| other == hash) { *idf } else { 0.0 };
+        }
+        let either = one.iter().chain(two).map(|(_, idf)| idf).sum::<f32>() - both;
         both >= self.least && both >= self.similar * either
     }
 }
 
-/// Drops most of the keys that only one document has, so that few are left to sort.
-fn keep_repeated(keys: &mut Vec<(u64, u32)>) {
-    let n_bits = (16 * keys.len()).next_power_of_two().max(64) as u64;
+/// The sketches of some documents.
+struct Sketches {
+    documents: Vec<u32>,
+    words: Vec<Box<[SketchWord]>>,
+}
+
+impl Sketches {
+    /// The sketch of a document that has one.
+    fn of(&self, document: u32) -> &[SketchWord] {
+        &self.words[self.documents.partition_point(|other| *other < document)]
+    }
+}
+
+/// The keys of documents, each with the document's number, without most of those that only one document has, so that few
+/// are left to sort.
+fn repeated(keys: &[[u64; PAIRS]]) -> Vec<(u64, u32)> {
+    let n_bits = (16 * PAIRS * keys.len()).next_power_of_two().max(64) as u64;
     let place = |key: u64| ((key % n_bits / 64) as usize, 1u64 << (key % 64));
     let [mut once, mut twice] = [0, 1].map(|_| vec![0u64; (n_bits / 64) as usize]);
-    for (key, _) in &*keys {
-        let (word, bit) = place(*key);
+    let all = || (0..).zip(keys).flat_map(|(document, of)| of.iter().map(move |key| (*key, document)));
+    for (key, _) in all().filter(|(key, _)| *key != 0) {
+        let (word, bit) = place(key);
         twice[word] |= once[word] & bit;
         once[word] |= bit;
     }
-    keys.retain(|(key, _)| {
+    let is_repeated = |(key, _): &(u64, u32)| {
         let (word, bit) = place(*key);
-        twice[word] & bit != 0
-    });
+        *key != 0 && twice[word] & bit != 0
+    };
+    all().filter(is_repeated).collect()
 }
 
 #[cfg(test)]

@@ -106,13 +106,6 @@ impl OneVsRestTerms {
         self.parts.get(start).copied().unwrap_or(0.0)
     }
 
-    /// The columns of a term's cells, and their parts for documents of other classes and of their own.
-    fn cells_of(&self, term: &LeftOutTerm) -> (&[ClassId], &[f32], &[f32]) {
-        let (start, len) = (term.start as usize, usize::from(term.len));
-        let (parts, own_parts) = self.parts[2 * start..2 * (start + len)].split_at(len);
-        (&self.cells[start..start + len], parts, own_parts)
-    }
-
     fn sum_terms<const P: usize>(
         &self,
         row: BlockRow<'_>,
@@ -142,21 +135,26 @@ impl OneVsRestTerms {
             add_times(&mut absent, &v, term.absent);
             add_times(&mut weight, &v, 1.0);
             square.iter_mut().zip(v).for_each(|(square, v)| *square += v * v);
-            let (cells, parts, own_parts) = self.cells_of(term);
-            // all columns have the term: the common case
-            let have_all = parts.len() == sums.len();
-            match have_all {
-                true if P == 1 => add_each(sums.as_flattened_mut(), v[0], parts),
-                true => sums.iter_mut().zip(parts).for_each(|(sums, part)| add_times(sums, &v, *part)),
-                false => cells.iter().zip(parts).for_each(|(column, part)| {
-                    add_times(&mut sums[usize::from(*column)], &v, *part);
-                }),
+            let (start, len) = (term.start as usize, usize::from(term.len));
+            // for documents of other classes, then for those of the column's own
+            let (parts, own_parts) = self.parts[2 * start..2 * (start + len)].split_at(len);
+            if len == sums.len() {
+                // all columns have the term: the common case
+                match P {
+                    1 => add_each(sums.as_flattened_mut(), v[0], parts),
+                    _ => sums.iter_mut().zip(parts).for_each(|(sums, part)| add_times(sums, &v, *part)),
+                }
+                own_scores.iter_mut().for_each(|(own, score)| add_times(score, &v, own_parts[*own]));
+                continue;
+            }
+            let cells = &self.cells[start..start + len];
+            for (column, part) in cells.iter().zip(parts) {
+                add_times(&mut sums[usize::from(*column)], &v, *part);
             }
             for (own, score) in &mut own_scores {
                 // columns are numbered by `ClassId`
-                let cell = if have_all { Some(*own) } else { cells.binary_search(&(*own as ClassId)).ok() };
-                if let Some(part) = cell.and_then(|at| own_parts.get(at)) {
-                    add_times(score, &v, *part);
+                if let Ok(at) = cells.binary_search(&(*own as ClassId)) {
+                    add_times(score, &v, own_parts[at]);
                 }
             }
         }

@@ -5,7 +5,7 @@ use std::sync::Mutex;
 use rayon::prelude::*;
 
 use crate::validation::copies::{Copies, Repeats};
-use crate::validation::documents::{BLOCK, Block, BlockRow, Documents, TermScales};
+use crate::validation::documents::{Block, BlockRow, Documents, TermScales};
 
 /// Reads blocks of documents, and keeps them in memory between passes if they have few terms.
 pub(crate) struct BlockReader<'a> {
@@ -67,8 +67,13 @@ impl<'a> BlockReader<'a> {
         self.repeats.copies(self.documents, document)
     }
 
+    /// The number of documents per block.
+    pub(crate) fn block_len(&self) -> usize {
+        self.documents.block_len()
+    }
+
     fn n_blocks(&self) -> usize {
-        self.documents.len().div_ceil(BLOCK)
+        self.documents.len().div_ceil(self.block_len())
     }
 
     /// Whether all documents are in memory.
@@ -78,7 +83,8 @@ impl<'a> BlockReader<'a> {
 
     /// The terms of a document, if they are in memory.
     pub(crate) fn kept(&self, document: usize) -> Option<BlockRow<'_>> {
-        Some(self.kept.get(document / BLOCK)?.terms(document % BLOCK))
+        let n = self.block_len();
+        Some(self.kept.get(document / n)?.terms(document % n))
     }
 
     /// Visits blocks as vectors, in the given `order`, each with the number of its first document. Reads the next block
@@ -88,14 +94,15 @@ impl<'a> BlockReader<'a> {
     }
 
     fn for_each(&self, order: &[usize], as_vectors: bool, mut visit: impl FnMut(usize, &Block) + Send) {
+        let n = self.block_len();
         if self.is_kept() {
-            return order.iter().for_each(|block| visit(block * BLOCK, &self.kept[*block]));
+            return order.iter().for_each(|block| visit(block * n, &self.kept[*block]));
         }
         let mut here = order.first().map(|first| self.read(*first, as_vectors));
         for (at, block) in order.iter().enumerate() {
             let next = || order.get(at + 1).map(|next| self.read(*next, as_vectors));
             let Some(terms) = here.take() else { return };
-            here = rayon::join(|| visit(block * BLOCK, &terms), next).1;
+            here = rayon::join(|| visit(block * n, &terms), next).1;
             if let Ok(mut spare) = self.spare.lock() {
                 spare.push(terms);
             }

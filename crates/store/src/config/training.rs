@@ -99,12 +99,14 @@ impl TrainOptions {
 }
 
 impl TrainOptions {
-    /// What training tries: the `refinements`, for text (that of a table's columns too) with weighted scoring and words as terms. One after another is taken if
-    /// held-out documents are then predicted better. The regularisation alone is not tried.
+    /// What training tries: the `refinements`, for text (that of a table's columns too) with words as terms and a
+    /// correction. One after another is taken if held-out documents are then predicted better. The regularisation alone is
+    /// not tried.
     pub fn to_try(&self) -> &[Refinement] {
         let has_words = matches!(self.recipe.tokenizer.terms, Ngrams::Words { .. });
         let is_text = self.recipe.kind == Kind::Text || self.recipe.has_text();
-        let is_open = is_text && has_words && self.scoring().weighted().is_some();
+        let is_open =
+            is_text && has_words && self.scoring().weighted().is_some_and(|weighted| weighted.correction);
         let are_any = self.refinements.iter().any(|refinement| *refinement != Refinement::Regularisation);
         if is_open && are_any { &self.refinements } else { &[] }
     }

@@ -16,13 +16,20 @@ const AT_ONCE: usize = 1 << 20;
 
 /// A buffer whose bytes beyond the bound are in an unnamed file in the temporary directory. The file is read and
 /// written, not mapped, so that its cached pages do not count as memory of this process.
-#[derive(Default)]
 pub struct Spool {
     file: Option<File>,
     /// Bytes in the file.
     written: u64,
     /// The bytes after those in the file.
     tail: Vec<u8>,
+    /// Maximum bytes held in memory before there is a file.
+    bound: usize,
+}
+
+impl Default for Spool {
+    fn default() -> Self {
+        Spool::with_bound(IN_MEMORY)
+    }
 }
 
 impl From<Vec<u8>> for Spool {
@@ -32,6 +39,12 @@ impl From<Vec<u8>> for Spool {
 }
 
 impl Spool {
+    /// An empty buffer that holds at most so many bytes in memory, as long as there are temporary files.
+    pub fn with_bound(bytes: usize) -> Spool {
+        let bound = if cfg!(unix) { bytes } else { IN_MEMORY };
+        Spool { file: None, written: 0, tail: Vec::new(), bound }
+    }
+
     /// The number of bytes.
     #[allow(clippy::len_without_is_empty, reason = "nobody asks")]
     pub fn len(&self) -> u64 {
@@ -40,7 +53,7 @@ impl Spool {
 
     /// Appends all of the bytes, or none on an error.
     pub fn push(&mut self, bytes: &[u8]) -> io::Result<()> {
-        let bound = if self.file.is_some() { AT_ONCE } else { IN_MEMORY };
+        let bound = if self.file.is_some() { AT_ONCE } else { self.bound };
         if self.tail.len() + bytes.len() > bound {
             self.write()?;
         }

@@ -1,6 +1,7 @@
 //! Variable-length integers (varint) and zigzag code.
 
 /// Appends a number and a count: the number doubled, plus one if a count other than 1 follows.
+#[inline]
 pub fn put_counted(number: u64, count: u32, out: &mut Vec<u8>) {
     put_varint(number << 1 | u64::from(count != 1), out);
     if count != 1 {
@@ -26,12 +27,17 @@ pub fn unzigzag(code: u64) -> i64 {
 }
 
 /// Appends a number with seven bits per byte, the lowest bits first. All bytes but the last have their highest bit set.
+#[inline]
 pub fn put_varint(mut value: u64, out: &mut Vec<u8>) {
-    while value >= 0x80 {
+    // most numbers have two bytes or one
+    if value < 0x80 {
+        return out.push(value as u8);
+    }
+    while value >= 0x4000 {
         out.push(value as u8 | 0x80);
         value >>= 7;
     }
-    out.push(value as u8);
+    out.extend_from_slice(&[value as u8 | 0x80, (value >> 7) as u8]);
 }
 
 /// Reads a number. Returns `None` if it is truncated, not minimal, or 2^64 or more.

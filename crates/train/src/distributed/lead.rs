@@ -263,7 +263,7 @@ impl DistributedTrainer {
         let default = asked.default_for(&classes)?;
         let thresholds = Thresholds { asked, default, totals };
         let fitted = conclude(&weighted, fitted, &thresholds, &documents, &classes)?;
-        let none = Collection::new(Vec::new(), Vec::new(), &[], classes.len(), merged.n_terms())?;
+        let none = Collection::new(Vec::new(), Vec::new(), &[], classes.len(), merged.n_terms(), 1)?;
         let learned = TrainingSet { texts, merged, documents: none, vectors };
         write_model(options, classes, learned, fitted)
     }

@@ -16,6 +16,7 @@ use crate::distributed::partial::Partial;
 use crate::fit::solution;
 use crate::gather::collection::Collection;
 use crate::gather::merged::{MergedShards, Shard};
+use crate::gather::row_blocks::block_len;
 use crate::train::finish::TrainingSet;
 use crate::train::trainer::Trainer;
 
@@ -194,7 +195,9 @@ impl FitPlan {
         documents.retain(|document| is_wanted(document.group));
         let rows = parts.into_iter().map(|part| part.rows).collect();
         let (n_classes, n_terms) = (self.classes.len(), self.merged.n_terms());
-        Ok(Collection::new(documents, rows, &ids, n_classes, n_terms)?.of_kind(self.options.recipe.kind))
+        let block_len = block_len(&self.merged.statistics);
+        let documents = Collection::new(documents, rows, &ids, n_classes, n_terms, block_len)?;
+        Ok(documents.of_kind(self.options.recipe.kind))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 use tamis_filter::scorers::derive::check;
-use tamis_model::BLOCK;
+use tamis_model::Documents;
 use tamis_store::config::recipe::Keep;
 use tamis_store::disk::spool::{Spool, spill};
 use tamis_store::error::Result;
@@ -77,7 +77,8 @@ pub(crate) fn document_sections(
 ) -> Result<DocumentSections> {
     let (mut records, mut vectors) = (Spool::default(), Spool::default());
     let mut held_out = fitted.held_out.iter().peekable();
-    for (block, learned) in documents.documents.chunks(BLOCK).enumerate() {
+    let block_len = documents.block_len();
+    for (block, learned) in documents.documents.chunks(block_len).enumerate() {
         let encoded = (keep == Keep::Vectors).then(|| documents.encoded(block));
         let encode = |(chunk, learned): (usize, &[TrainingDocument])| {
             let (mut vectors, mut ends) = (Vec::new(), Vec::with_capacity(learned.len()));
@@ -85,7 +86,7 @@ pub(crate) fn document_sections(
                 encode_name(&document.more().name, &mut vectors);
                 if let SolutionWeights::Correction(_, coefficients) = &fitted.weights {
                     encode_coefficients(
-                        &coefficients.of_document(block * BLOCK + at).collect::<Vec<_>>(),
+                        &coefficients.of_document(block * block_len + at).collect::<Vec<_>>(),
                         &mut vectors,
                     );
                 }
@@ -100,7 +101,7 @@ pub(crate) fn document_sections(
             (vectors, ends)
         };
         let chunks: Vec<_> = learned.par_chunks(TOGETHER).enumerate().map(encode).collect();
-        let mut at = block * BLOCK..;
+        let mut at = block * block_len..;
         for ((of_chunk, ends), learned) in chunks.into_iter().zip(learned.chunks(TOGETHER)) {
             for ((document, end), at) in learned.iter().zip(ends).zip(&mut at) {
                 let own = held_out.next_if(|(held, _)| *held == at).map(|(_, both)| *both);

@@ -5,9 +5,7 @@ use std::io;
 use std::sync::{Mutex, OnceLock};
 
 use rayon::prelude::*;
-use tamis_model::{
-    BLOCK, Block, ClassId, Documents, Label, NearDuplicates, Statistics, Stretch, VectorStatistics,
-};
+use tamis_model::{Block, ClassId, Documents, Label, NearDuplicates, Statistics, Stretch, VectorStatistics};
 use tamis_store::config::recipe::{Recipe, VectorSpace};
 use tamis_store::disk::spool::spill;
 use tamis_store::error::Result;
@@ -16,7 +14,7 @@ use tamis_store::kind::Kind;
 use tamis_tokenizer::{CountVector, TermId};
 
 use crate::gather::document::{TrainingDocument, UNLABELLED};
-use crate::gather::row_blocks::{Encoded, RowBlock, RowBlocks, in_block, in_order, renumbered};
+use crate::gather::row_blocks::{Encoded, RowBlock, RowBlocks, in_order, renumbered};
 use crate::gather::rows::{RowId, TermRows};
 use crate::gather::word_hash::word_hash;
 
@@ -54,6 +52,7 @@ impl Collection {
         ids: &[Vec<TermId>],
         n_classes: usize,
         n_terms: usize,
+        block_len: usize,
     ) -> Result<Self> {
         documents.iter_mut().filter(|d| d.class == UNLABELLED).for_each(|d| d.class = n_classes as ClassId);
         documents.par_sort_unstable_by_key(|document| (document.digest, document.class));
@@ -62,14 +61,14 @@ impl Collection {
         for (document, place) in documents.iter().zip(0u32..) {
             places[usize::from(document.part)].extend(document.terms.map(|row| (row, place)));
         }
-        let n_blocks = documents.len().div_ceil(BLOCK);
         let parts = rows.par_iter().zip(ids).zip(&mut places);
         let blocks = parts.map(|((rows, ids), places)| {
             places.par_sort_unstable();
-            renumbered(rows, ids, places, n_blocks)
+            renumbered(rows, ids, places, documents.len(), block_len)
         });
         let blocks = blocks.collect::<io::Result<Vec<_>>>();
-        let row_blocks = blocks.and_then(|blocks| in_order(&blocks, documents.len())).map_err(spill)?;
+        let row_blocks =
+            blocks.and_then(|blocks| in_order(&blocks, documents.len(), block_len)).map_err(spill)?;
         let has_stretches = documents.iter().any(|document| !document.more().stretches.is_empty());
         let stretches = has_stretches.then(|| StretchRows { rows, ids: ids.to_vec() });
         Ok(Collection { documents, row_blocks, n_terms, stretches, ..Collection::default() })
@@ -79,11 +78,12 @@ impl Collection {
     pub(crate) fn from_ordered(
         documents: impl Iterator<Item = Result<(TrainingDocument, CountVector)>>,
         n_terms: usize,
+        block_len: usize,
     ) -> Result<Self> {
-        let (mut row_blocks, mut all) = (RowBlocks::new(0), Vec::new());
+        let (mut row_blocks, mut all) = (RowBlocks::new(0, block_len), Vec::new());
         for document in documents {
             let (document, vector) = document?;
-            row_blocks.blocks.resize(all.len() / BLOCK + 1, RowBlock::default());
+            row_blocks.blocks.resize(all.len() / block_len + 1, RowBlock::default());
             row_blocks.push(all.len(), vector.row()).map_err(spill)?;
             all.push(document);
         }
@@ -99,7 +99,8 @@ impl Collection {
             let kept = row.row().iter().filter_map(|(id, count)| Some((ids[id as usize]?, count)));
             Ok((document.clone(), CountVector::from_pairs(kept).unwrap_or_default()))
         };
-        let only = Self::from_ordered(self.documents.iter().zip(rows).map(kept), order.len())?;
+        let kept = self.documents.iter().zip(rows).map(kept);
+        let only = Self::from_ordered(kept, order.len(), self.block_len())?;
         let near_duplicates = self.near_duplicates.clone();
         Ok(Collection { groups_are_copies: self.groups_are_copies, near_duplicates, ..only })
     }
@@ -171,7 +172,7 @@ impl Collection {
 
     /// The packed terms of a block; empty if they cannot be read, which [`check`](Self::check) reports.
     pub(crate) fn encoded(&self, block: usize) -> Encoded {
-        let n = in_block(block, self.documents.len());
+        let n = self.block_len().min(self.documents.len() - block * self.block_len());
         let mut encoded = self.spare.lock().ok().and_then(|mut spare| spare.pop()).unwrap_or_default();
         encoded.begin(n);
         if let Err(error) = self.row_blocks.read(block, &mut encoded) {
@@ -212,6 +213,10 @@ impl Documents for Collection {
         self.n_terms
     }
 
+    fn block_len(&self) -> usize {
+        self.row_blocks.block_len.max(1)
+    }
+
     fn n_pairs(&self) -> usize {
         self.row_blocks.blocks.iter().map(|block| block.n_pairs).sum()
     }
@@ -239,10 +244,11 @@ impl Documents for Collection {
 
     fn rows(&self, documents: &[usize]) -> Vec<CountVector> {
         let mut rows = Vec::with_capacity(documents.len());
-        for together in documents.chunk_by(|a, b| a / BLOCK == b / BLOCK) {
-            let block = together[0] / BLOCK;
+        let n = self.block_len();
+        for together in documents.chunk_by(|a, b| a / n == b / n) {
+            let block = together[0] / n;
             let encoded = self.encoded(block);
-            let row = |document: &usize| self.kept(encoded.terms(document - block * BLOCK).vector());
+            let row = |document: &usize| self.kept(encoded.terms(document - block * n).vector());
             rows.extend(together.iter().map(row));
             self.recycle(encoded);
         }
@@ -285,6 +291,8 @@ impl Documents for Collection {
 
 #[cfg(test)]
 mod tests {
+    use tamis_model::BLOCK;
+
     use super::*;
     use crate::gather::document::More;
 
@@ -310,7 +318,7 @@ mod tests {
             document.terms = Some(rows[usize::from(document.part)].push(own.into_iter()).unwrap());
             documents.push(document);
         }
-        let ordered = Collection::new(documents, rows.into(), &ids, 2, 4_000).unwrap();
+        let ordered = Collection::new(documents, rows.into(), &ids, 2, 4_000, BLOCK).unwrap();
         assert!(ordered.documents.is_sorted_by_key(|document| (document.digest, document.class)));
         assert!(!ordered.row_blocks.blocks[0].written.is_empty());
         let all: Vec<usize> = (0..n as usize).collect();
@@ -332,7 +340,7 @@ mod tests {
             }
         }
         let again = std::iter::zip(ordered.documents.clone(), expected.clone());
-        let again = Collection::from_ordered(again.map(Ok), 4_000).unwrap();
+        let again = Collection::from_ordered(again.map(Ok), 4_000, BLOCK).unwrap();
         assert!(again.rows(&all[5..]) == expected[5..]);
     }
 }

@@ -3,7 +3,7 @@
 use std::io;
 use std::ops::Range;
 
-use tamis_model::BLOCK;
+use tamis_model::{BLOCK, ClassTotals, Counts, Statistics};
 use tamis_store::disk::spool::Spool;
 use tamis_store::file::varint::{put_varint, take_varint};
 use tamis_tokenizer::{CountRow, TermId};
@@ -16,9 +16,11 @@ pub(super) fn renumbered(
     rows: &TermRows,
     ids: &[TermId],
     places: &[(RowId, u32)],
-    n_blocks: usize,
+    documents: usize,
+    block_len: usize,
 ) -> io::Result<RowBlocks> {
-    let (mut blocks, mut reader, mut sorted) = (RowBlocks::new(n_blocks), rows.reader(), Vec::new());
+    let (mut blocks, mut reader, mut sorted) =
+        (RowBlocks::new(documents, block_len), rows.reader(), Vec::new());
     let (mut own_ids, mut counts) = (Vec::new(), Vec::new());
     for (row, place) in places {
         sorted.clear();
@@ -36,18 +38,24 @@ pub(super) fn renumbered(
     Ok(blocks)
 }
 
-/// Number of documents in a block, if there are `documents` in all.
-pub(super) fn in_block(block: usize, documents: usize) -> usize {
-    BLOCK.min(documents - block * BLOCK)
+/// A block of documents of average length has at most about so many (document, term) pairs, which take eight bytes each.
+const MOST_PAIRS: u64 = 1 << 23;
+
+/// The number of documents per block for documents with these counts: [`BLOCK`], or fewer if they are long.
+pub(crate) fn block_len(counts: &Statistics) -> usize {
+    let totals = counts.totals();
+    let sum = |of: fn(&ClassTotals) -> u64| totals.iter().map(of).fold(0, u64::saturating_add);
+    let average = sum(|totals| totals.df) / sum(|totals| totals.documents).max(1);
+    // a power of two from 1 to BLOCK
+    1 << (MOST_PAIRS / average.max(1)).clamp(1, BLOCK as u64).ilog2()
 }
 
 /// Puts the rows of all parts in the order of documents. Otherwise every pass over the documents would miss the cache
 /// at each row.
-pub(super) fn in_order(parts: &[RowBlocks], documents: usize) -> io::Result<RowBlocks> {
-    let n_blocks = documents.div_ceil(BLOCK);
-    let (mut all, mut encoded) = (RowBlocks::new(n_blocks), Encoded::default());
-    for block in 0..n_blocks {
-        encoded.begin(in_block(block, documents));
+pub(super) fn in_order(parts: &[RowBlocks], documents: usize, block_len: usize) -> io::Result<RowBlocks> {
+    let (mut all, mut encoded) = (RowBlocks::new(documents, block_len), Encoded::default());
+    for block in 0..all.blocks.len() {
+        encoded.begin(block_len.min(documents - block * block_len));
         parts.iter().try_for_each(|part| part.read(block, &mut encoded))?;
         let n_pairs = parts.iter().map(|part| part.blocks[block].n_pairs).sum();
         for at in 0..encoded.rows.len() {
@@ -63,6 +71,8 @@ pub(super) fn in_order(parts: &[RowBlocks], documents: usize) -> io::Result<RowB
 #[derive(Default)]
 pub(super) struct RowBlocks {
     pub(super) blocks: Vec<RowBlock>,
+    /// The number of documents per block.
+    pub(super) block_len: usize,
     spool: Spool,
     /// Bytes of the rows not yet in the spool.
     held: usize,
@@ -101,8 +111,9 @@ impl RowBlock {
 const HELD: usize = if cfg!(test) { 1 << 16 } else { 16 << 20 };
 
 impl RowBlocks {
-    pub(super) fn new(n_blocks: usize) -> Self {
-        RowBlocks { blocks: vec![RowBlock::default(); n_blocks], ..RowBlocks::default() }
+    pub(super) fn new(documents: usize, block_len: usize) -> Self {
+        let blocks = vec![RowBlock::default(); documents.div_ceil(block_len)];
+        RowBlocks { blocks, block_len, ..RowBlocks::default() }
     }
 
     pub(super) fn push(&mut self, document: usize, row: CountRow<'_>) -> io::Result<()> {
@@ -110,8 +121,9 @@ impl RowBlocks {
         self.counts.clear();
         pack(row, &mut self.ids, &mut self.counts);
         let terms = Packed { ids: &self.ids, counts: &self.counts };
-        self.held += self.blocks[document / BLOCK].put(document % BLOCK, terms);
-        self.blocks[document / BLOCK].n_pairs += row.len();
+        let block = &mut self.blocks[document / self.block_len];
+        self.held += block.put(document % self.block_len, terms);
+        block.n_pairs += row.len();
         self.write_if_much()
     }
 

@@ -48,6 +48,9 @@ pub(crate) fn label_hash(label: Option<&str>) -> u32 {
     label.map_or(0, |label| fingerprint(label) as u32 | 1)
 }
 
+/// Maximum bytes held in memory: a page of it costs as much as writing the page to a file.
+const IN_MEMORY: usize = 4 << 20;
+
 /// Bytes read at once.
 const AT_ONCE: usize = 1 << 18;
 
@@ -83,7 +86,7 @@ impl Texts {
 
     fn push_record(&mut self, label: Option<&str>, record: &[u8]) -> Result<()> {
         if self.spools.is_empty() {
-            self.spools.push(Spool::default());
+            self.spools.push(Spool::with_bound(IN_MEMORY));
         }
         let spool = &mut self.spools[0];
         let place =

@@ -15,6 +15,7 @@ use crate::fit::scoring::{FitInput, fit};
 use crate::fit::sections::{document_sections, seal, term_sections};
 use crate::gather::collection::Collection;
 use crate::gather::document::{More, TrainingDocument};
+use crate::gather::row_blocks::block_len;
 use crate::merge::rewrite::{compact, fittable, is_fitted, keeps_terms, merge_stores};
 use crate::merge::stores::{Stores, keeps_weights};
 use crate::model::Model;
@@ -84,7 +85,8 @@ pub(crate) fn counted(terms: &Stores<'_>) -> Result<(Statistics, Collection)> {
         let document: StoredDocument = document?;
         Ok((learned(&document), terms.renumber(0, &document.vector)?))
     });
-    Ok((statistics, Collection::from_ordered(documents, terms.len())?.of_kind(store.header.recipe.kind)))
+    let documents = Collection::from_ordered(documents, terms.len(), block_len(&statistics))?;
+    Ok((statistics, documents.of_kind(store.header.recipe.kind)))
 }
 
 /// Adds a label to a model. A model of two labels thereby gets another scoring. It is fitted to its documents again if

@@ -16,6 +16,7 @@ use crate::fit::table::TableInput;
 use crate::gather::collection::Collection;
 use crate::gather::document::TrainingDocument;
 use crate::gather::merged::MergedShards;
+use crate::gather::row_blocks::block_len;
 use crate::model::Model;
 use crate::train::trainer::Trainer;
 
@@ -43,9 +44,9 @@ impl Trainer {
         // frees most of the memory before fitting
         let texts = parts.into_iter().map(|part| part.vocabulary.into_texts()).collect();
         let (n_classes, n_terms) = (self.classes.len(), merged.n_terms());
-        let documents =
-            Collection::new(std::mem::take(&mut self.documents), rows, &merged.ids, n_classes, n_terms)?
-                .of_kind(self.options.recipe.kind);
+        let (documents, block_len) = (std::mem::take(&mut self.documents), block_len(&merged.statistics));
+        let documents = Collection::new(documents, rows, &merged.ids, n_classes, n_terms, block_len)?
+            .of_kind(self.options.recipe.kind);
         let mut vectors = documents.vector_statistics(&self.options.recipe, n_classes)?;
         if let (Some(vectors), Some(elsewhere)) = (&mut vectors, &self.elsewhere) {
             vectors.merge(elsewhere)?;
@@ -92,7 +93,8 @@ impl Trainer {
             }
             _ => None,
         };
-        if scoring.weighted().is_some() && !documents.has_named_groups() {
+        // without a correction, documents are left out one by one
+        if scoring.weighted().is_some_and(|weighted| weighted.correction) && !documents.has_named_groups() {
             let text = |id| Ok(merged.term(&texts, id).1);
             documents.hold_near_duplicates_together(options.recipe.kind, statistics, text)?;
         }

@@ -1,6 +1,6 @@
 //! Turns a trainer into a partial.
 
-use tamis_model::{BLOCK, Counts, Documents, Stretch};
+use tamis_model::{Counts, Documents, Stretch};
 use tamis_store::disk::spool::{Spool, spill};
 use tamis_store::error::Result;
 use tamis_store::file::documents::{NO_DATE, encode_dense, encode_vector};
@@ -67,10 +67,10 @@ fn terms_section(merged: &MergedShards, texts: &[TermTexts]) -> Result<Spool> {
 
 fn documents_section(documents: &mut Collection) -> Result<Spool> {
     let (mut section, mut bytes) = (Spool::default(), Vec::new());
-    for block in 0..documents.len().div_ceil(BLOCK) {
+    let block_len = documents.block_len();
+    for block in 0..documents.len().div_ceil(block_len) {
         let encoded = documents.encoded(block);
-        for at in 0..BLOCK.min(documents.len() - block * BLOCK) {
-            let place = block * BLOCK + at;
+        for (at, place) in (block * block_len..documents.len()).take(block_len).enumerate() {
             bytes.clear();
             encode(&documents.documents[place], encoded.terms(at).vector().row(), &mut bytes);
             let stretches = documents.stretches(place);
