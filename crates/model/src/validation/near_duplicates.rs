@@ -182,23 +182,27 @@ impl Words {
             alike.iter().copied().flatten().map(|(_, document)| *document).collect();
         documents.par_sort_unstable();
         documents.dedup();
-        let mut words = Vec::with_capacity(documents.len());
+        let (mut words, mut ends) = (Vec::new(), Vec::with_capacity(documents.len()));
         source.for_all(|first, block| {
             let place = |document: usize| documents.partition_point(|of| (*of as usize) < document);
             let of_block = &documents[place(first)..place(first + block.len())];
-            words.par_extend(of_block.par_iter().map(|of| self.sketch(block.terms(*of as usize - first))));
+            let sketches = of_block.par_iter().map(|of| self.sketch(block.terms(*of as usize - first)));
+            for sketch in sketches.collect::<Vec<_>>() {
+                words.extend(sketch);
+                ends.push(words.len());
+            }
         });
-        Sketches { documents, words }
+        Sketches { documents, words, ends }
     }
 
     /// The words with the lowest hashes, in their order.
-    fn sketch(&self, row: BlockRow<'_>) -> Box<[SketchWord]> {
+    fn sketch(&self, row: BlockRow<'_>) -> Vec<SketchWord> {
         let words = row.ids.iter().map(|id| self.words[*id as usize]);
         let mut words: Vec<SketchWord> = words.filter(|(_, idf)| *idf > 0.0).collect();
         words.sort_unstable_by_key(|(hash, _)| *hash);
         words.dedup_by_key(|(hash, _)| *hash);
         words.truncate(MOST_IN_SKETCH);
-        words.into()
+        words
     }
 
     fn are_near(&self, [one, two]: [&[SketchWord]; 2]) -> bool {
@@ -222,14 +226,18 @@ impl Words {
 
 /// The sketches of some documents.
 struct Sketches {
+    /// In increasing order.
     documents: Vec<u32>,
-    words: Vec<Box<[SketchWord]>>,
+    /// Those of all sketches, and where each ends.
+    words: Vec<SketchWord>,
+    ends: Vec<usize>,
 }
 
 impl Sketches {
     /// The sketch of a document that has one.
     fn of(&self, document: u32) -> &[SketchWord] {
-        &self.words[self.documents.partition_point(|other| *other < document)]
+        let at = self.documents.partition_point(|other| *other < document);
+        &self.words[at.checked_sub(1).map_or(0, |before| self.ends[before])..self.ends[at]]
     }
 }
 
