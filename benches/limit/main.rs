@@ -4,12 +4,13 @@
 //!     cargo bench --bench limit -- --scripts
 //!
 //! PATH holds `ham/` and `spam/` of the SpamAssassin corpus, of which the train half is read (as in `accuracy`) as text:
-//! headers, markup and all, so that mail parsing plays no part. TOPICS holds folders of texts, as the train half of 20 Newsgroups;
+//! headers, markup and all, so that mail parsing plays no part; `mails.rs` reads all of it as mail. TOPICS holds folders of texts, as the train half of 20 Newsgroups;
 //! these are dealt out to 4 and to 20 classes. `words.rs` is the limit, `classes.rs` that of many classes. `scripts.rs` compares
 //! generated words of other scripts with those of ASCII; `--scripts` runs that alone. Dated results are in `runs/`.
 #![allow(clippy::unwrap_used, clippy::print_stdout, missing_docs, unreachable_pub)]
 
 mod classes;
+mod mails;
 mod scripts;
 mod words;
 
@@ -68,6 +69,10 @@ struct Row {
 }
 
 impl Row {
+    fn new(name: impl Into<String>) -> Row {
+        Row { name: name.into(), seconds: Vec::new() }
+    }
+
     fn time<T>(&mut self, work: impl FnOnce() -> T) -> T {
         let start = Instant::now();
         let result = work();
@@ -87,7 +92,7 @@ impl Row {
 }
 
 fn rows(names: [String; 3]) -> [Row; 3] {
-    names.map(|name| Row { name, seconds: Vec::new() })
+    names.map(Row::new)
 }
 
 fn print(task: &str, rows: &[Row], bytes: usize) {
@@ -192,6 +197,7 @@ fn main() {
     if let Some(path) = paths.next() {
         print_machine();
         measure(&read(Path::new(path), false), 15);
+        mails::measure(&mails::read(Path::new(path)), 15);
         if let Some(topics) = paths.next() {
             measure_topics(&classes::read(Path::new(topics)), 15);
         }
@@ -202,6 +208,7 @@ fn main() {
     } else if arguments.iter().any(|a| a == "--test") {
         let own = read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("corpora/mail"), true);
         measure(&vec![own; 20].concat(), 1);
+        mails::measure(&mails::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("corpora/mail")), 1);
         measure_topics(
             &classes::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("corpora/topics/train")),
             1,
