@@ -46,13 +46,17 @@ fn entry(block: usize, last: usize) -> CharacterEntry {
 /// Sets `folded` to `text` in lower case, with `σ` for every sigma.
 pub(crate) fn fold_into(text: &str, folded: &mut String) {
     folded.clear();
+    if text.is_ascii() {
+        folded.push_str(text);
+        return folded.make_ascii_lowercase();
+    }
     for c in text.chars() {
         if stays(c) { folded.push(c) } else { folded.extend(fold_char(c)) }
     }
 }
 
 /// Whether the table shows that folding leaves the character alone.
-fn stays(c: char) -> bool {
+pub(crate) fn stays(c: char) -> bool {
     let entry = entry_of(c);
     entry.class().begins() && entry.flips() == 0
 }

@@ -1,12 +1,15 @@
 //! Signs: what a text has beside its words. Punctuation, hashtags and mentions, capitals.
 
-use crate::bits::{BLOCK, bits, is_digit, is_letter, positions_by};
-use crate::characters::fold_into;
+use std::mem;
+
+use crate::bits::{BLOCK, bits, is_digit, is_letter};
 use crate::characters::normalize::normalize;
+use crate::characters::{fold_into, stays};
 use crate::words::batch::Batch;
+use crate::words::scan::preceded;
 
 /// Written before every sign. No word contains this character.
-const SIGN: char = '^';
+const SIGN: u8 = b'^';
 
 /// An end of a text, as a word.
 pub(crate) const END: Batch<'static> = Batch { bytes: b"^", spans: &[[0, 1]], are_signs: false };
@@ -18,83 +21,131 @@ const REPEATED: usize = 3;
 const LONGEST: usize = 6;
 const LONGEST_WORD: usize = 32;
 
+/// Where [`SignBuffers`] has the signs of capitals: after those of all bytes of ASCII.
+const CAPITALIZED: [usize; 2] = [256, 259];
+const CAPITALS: [usize; 2] = [259, 262];
+
 /// Buffers reused from text to text.
-#[derive(Clone, Default, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct SignBuffers {
-    text: String,
+    /// Common signs, which are not written again, then the others.
+    bytes: Vec<u8>,
     spans: Vec<[usize; 2]>,
     folded: String,
 }
 
+impl Default for SignBuffers {
+    fn default() -> Self {
+        let mut bytes: Vec<u8> = (0..0x80).flat_map(|byte| [SIGN, byte]).collect();
+        bytes.extend_from_slice(b"^Aa^AA");
+        SignBuffers { bytes, spans: Vec::new(), folded: String::new() }
+    }
+}
+
 /// Calls `emit` with the signs of a text, in order, as [`TokenizerOptions::signs`](crate::TokenizerOptions::signs) says.
 pub(crate) fn for_each_batch(text: &str, signs: &mut SignBuffers, emit: impl FnMut(Batch<'_>)) {
-    let mut done = 0;
-    for start in starts(text.as_bytes()) {
-        if start < done {
-            continue;
+    let (blocks, rest) = text.as_bytes().as_chunks::<BLOCK>();
+    let mut last = [0; BLOCK];
+    last[..rest.len()].copy_from_slice(rest);
+    let (mut before, mut done) = ([0; 3], 0);
+    for (number, block) in blocks.iter().chain([&last]).enumerate() {
+        let (mut starts, common) = starts(block, &mut before);
+        while starts != 0 {
+            let at = starts.trailing_zeros() as usize;
+            starts &= starts - 1;
+            let (start, byte) = (BLOCK * number + at, block[at]);
+            if start < done {
+                continue;
+            }
+            if common >> at & 1 == 0 {
+                done = signs.other(text, start);
+            } else if is_letter(byte) {
+                signs.spans.push(CAPITALIZED);
+            } else {
+                let sign = 2 * usize::from(byte);
+                signs.spans.push([sign, sign + 2]);
+            }
         }
-        let rest = &text[start..];
-        let Some(first) = rest.chars().next() else { break };
-        let run = match first {
-            c if is_punctuation(c) => {
-                let (run, after) = split_after(rest, is_punctuation);
-                signs.punctuation(run, after);
-                run
-            }
-            c if is_alphanumeric(c) => {
-                let (run, _) = split_after(rest, is_alphanumeric);
-                let is_rest_of_word = text[..start].ends_with(|c: char| c.is_ascii_alphanumeric());
-                if c.is_uppercase() && !is_rest_of_word {
-                    signs.capitals(run);
-                }
-                run
-            }
-            c => &rest[..c.len_utf8()],
-        };
-        done = start + run.len();
     }
-    let batches = Batch::of_bytes(signs.text.as_bytes(), &signs.spans);
+    let batches = Batch::of_bytes(&signs.bytes, &signs.spans);
     batches.map(|batch| Batch { are_signs: true, ..batch }).for_each(emit);
-    signs.text.clear();
+    signs.bytes.truncate(CAPITALS[1]);
     signs.spans.clear();
 }
 
-/// Where signs may begin: at punctuation, at words that begin with a capital, and at bytes outside ASCII.
-fn starts(bytes: &[u8]) -> impl Iterator<Item = usize> {
-    let mut is_in_word = 0;
-    positions_by(bytes, move |block| {
-        let words = bits(block, |byte| is_letter(byte) || is_digit(byte));
-        let capitals = bits(block, |byte| byte.wrapping_sub(b'A') < 26);
-        let others = bits(block, |byte| byte > b' ' && byte != 0x7f) & !words;
-        let found = others | capitals & !(words << 1 | is_in_word);
-        is_in_word = words >> (BLOCK - 1);
-        found
-    })
+/// Where signs may begin: at punctuation, at words that begin with a capital, and at characters beyond ASCII. Also which
+/// of them are surely a single mark, or the only capital at the start of a word. `before` is about the block before.
+#[inline(always)]
+fn starts(block: &[u8; BLOCK], before: &mut [u64; 3]) -> (u64, u64) {
+    let words = bits(block, |byte| is_letter(byte) || is_digit(byte));
+    let capitals = bits(block, |byte| byte.wrapping_sub(b'A') < 26);
+    let beyond = bits(block, |byte| byte >= 0x80);
+    let characters = bits(block, |byte| byte >= 0xc0);
+    let marks = bits(block, |byte| byte > b' ' && byte != 0x7f) & !(words | beyond);
+    let tags = bits(block, |byte| byte == b'#' || byte == b'@');
+    let [words_before, marks_before, beyond_before] = mem::replace(before, [words, marks, beyond]);
+    let runs = marks & !preceded(marks, marks_before);
+    let capitals_first = capitals & !preceded(words, words_before);
+    // what follows the last byte is not known
+    let alone = runs & !(tags | (marks | characters) >> 1 | 1 << (BLOCK - 1));
+    let capitalized = capitals_first & (words & !capitals) >> 1 & !preceded(beyond, beyond_before);
+    (runs | capitals_first | characters, alone | capitalized)
 }
 
 /// Splits a text after the characters at its beginning that are such.
+#[inline(always)]
 fn split_after(text: &str, is_such: impl Fn(char) -> bool) -> (&str, &str) {
-    text.split_at(text.find(|c| !is_such(c)).unwrap_or(text.len()))
+    let is_ascii = |byte: u8| byte.is_ascii() && is_such(byte.into());
+    let ascii = text.bytes().position(|byte| !is_ascii(byte)).unwrap_or(text.len());
+    let beyond = &text[ascii..];
+    text.split_at(ascii + beyond.find(|c| !is_such(c)).unwrap_or(beyond.len()))
 }
 
 impl SignBuffers {
+    /// Adds the signs that begin at a character. Returns where to go on, which is there or further on.
+    #[inline(never)]
+    fn other(&mut self, text: &str, start: usize) -> usize {
+        let rest = &text[start..];
+        match rest.chars().next() {
+            // the common case beyond ASCII, told by the table
+            Some(c @ '\u{80}'..='\u{ffff}') if stays(c) => start,
+            Some(c) if is_punctuation(c) => {
+                let (run, after) = split_after(rest, is_punctuation);
+                self.punctuation(run, after);
+                start + run.len()
+            }
+            Some(c) if c.is_uppercase() && !text[..start].ends_with(is_alphanumeric) => {
+                self.word(split_after(rest, is_alphanumeric).0);
+                start
+            }
+            _ => start,
+        }
+    }
+
     /// A run of punctuation, and with it the word after it if it ends with `#` or `@`.
     fn punctuation(&mut self, run: &str, after: &str) {
-        let (mut last, mut n) = (SIGN, 0);
+        let (mut last, mut n) = ('\0', 0);
         let is_written = |c: &char| {
             n = if *c == last { n + 1 } else { 1 };
             last = *c;
             n <= REPEATED
         };
-        self.push(|text| text.extend(run.chars().filter(is_written).take(LONGEST)));
-        if let Some(mark) = run.chars().next_back().filter(|c| matches!(c, '#' | '@')) {
+        self.push(|bytes| {
+            if run.len() <= REPEATED {
+                return bytes.extend_from_slice(run.as_bytes());
+            }
+            for c in run.chars().filter(is_written).take(LONGEST) {
+                bytes.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
+            }
+        });
+        if let Some(mark) = run.bytes().next_back().filter(|mark| matches!(mark, b'#' | b'@')) {
             let (word, _) = split_after(after, |c| is_alphanumeric(c) || c == '_');
-            if (1..=LONGEST_WORD).contains(&word.chars().count()) {
-                let mut folded = std::mem::take(&mut self.folded);
+            if !word.is_empty() && !is_long(word) {
+                let mut folded = mem::take(&mut self.folded);
                 fold_into(word, &mut folded);
-                self.push(|text| {
-                    text.push(mark);
-                    text.push_str(&folded);
+                self.push(|bytes| {
+                    bytes.push(mark);
+                    bytes.extend_from_slice(folded.as_bytes());
                 });
                 self.folded = folded;
             }
@@ -102,40 +153,44 @@ impl SignBuffers {
     }
 
     /// A word that begins with a capital.
-    fn capitals(&mut self, word: &str) {
-        let mut plain = std::mem::take(&mut self.folded);
+    fn word(&mut self, word: &str) {
+        let mut plain = mem::take(&mut self.folded);
         // letters may be disguised
         let word = if word.is_ascii() { word } else { normalize(word, &mut plain) };
         let has_more = || word.chars().nth(1).is_some();
         if word.chars().all(char::is_uppercase) && has_more() {
-            self.push(|text| text.push_str("AA"));
-            if word.chars().nth(LONGEST_WORD).is_none() {
-                self.push(|text| text.push_str(word));
+            self.spans.push(CAPITALS);
+            if !is_long(word) {
+                self.push(|bytes| bytes.extend_from_slice(word.as_bytes()));
             }
         } else {
-            self.push(|text| text.push_str("Aa"));
+            self.spans.push(CAPITALIZED);
         }
         self.folded = plain;
     }
 
     /// Adds a sign, of which `write` appends what follows the mark.
-    fn push(&mut self, write: impl FnOnce(&mut String)) {
-        let start = self.text.len();
-        self.text.push(SIGN);
-        write(&mut self.text);
-        self.spans.push([start, self.text.len()]);
+    fn push(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
+        let start = self.bytes.len();
+        self.bytes.push(SIGN);
+        write(&mut self.bytes);
+        self.spans.push([start, self.bytes.len()]);
     }
 }
 
+fn is_long(word: &str) -> bool {
+    word.len() > LONGEST_WORD && word.chars().nth(LONGEST_WORD).is_some()
+}
+
 /// Whether a character is part of a word.
-#[inline]
+#[inline(always)]
 fn is_alphanumeric(c: char) -> bool {
     if c.is_ascii() { c.is_ascii_alphanumeric() } else { c.is_alphanumeric() }
 }
 
 /// Whether a character is punctuation: of ASCII, of Latin, Arabic and Devanagari, and of East Asia. Others are rare, or
 /// words by themselves.
-#[inline]
+#[inline(always)]
 fn is_punctuation(c: char) -> bool {
     if c.is_ascii() { c.is_ascii_punctuation() } else { is_punctuation_beyond_ascii(c) }
 }
@@ -171,11 +226,12 @@ mod tests {
             if is_punctuation(first) {
                 signs.punctuation(run, after);
             } else if first.is_uppercase() {
-                signs.capitals(run);
+                signs.word(run);
             }
             rest = after;
         }
-        let all: Vec<_> = signs.spans.iter().map(|[start, end]| &signs.text[*start..*end]).collect();
+        let all: Vec<_> =
+            Batch::of_bytes(&signs.bytes, &signs.spans).flat_map(|batch| batch.iter()).collect();
         all.join(" ")
     }
 
@@ -185,6 +241,13 @@ mod tests {
             text in "([aAzZ09 .#@_\\n\u{7f}\u{0}äÄ„你😀]|[a-z]{60,70}|[A-Z]{1,3}| {50,70}|\\PC){0,40}"
         ) {
             prop_assert_eq!(signs(&text), plain(&text));
+        }
+    }
+
+    #[test]
+    fn what_folding_leaves_alone_begins_no_sign() {
+        for c in ('\u{80}'..='\u{ffff}').filter(|c| stays(*c)) {
+            assert!(!is_punctuation(c) && !c.is_uppercase(), "{c:?}");
         }
     }
 
