@@ -20,10 +20,12 @@ fn main() {
     let table = probe::table();
     let entries: Vec<_> = table.entries.iter().flatten().map(|entry| entry.0).collect();
     let code = format!(
-        "static BLOCKS: [u16; {}] = {:?};\nstatic ENTRIES: [u32; {}] = {entries:?};\n",
+        "static BLOCKS: [u16; {}] = {:?};\nstatic ENTRIES: [u32; {}] = {entries:?};\nstatic STEADY: [u64; {}] = {:?};\n",
         table.blocks.len(),
         table.blocks,
-        entries.len()
+        entries.len(),
+        table.steady.len(),
+        table.steady
     );
     let folder = env::var_os("OUT_DIR").map(PathBuf::from).expect("cargo sets OUT_DIR");
     fs::write(folder.join("characters.rs"), code).expect("OUT_DIR can be written");

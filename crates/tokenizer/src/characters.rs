@@ -7,7 +7,7 @@ pub(crate) mod entry;
 pub(crate) mod normalize;
 pub(crate) mod rules;
 
-// The build script makes BLOCKS and ENTRIES: plain integers, which need no relocation at program start.
+// The build script makes BLOCKS, ENTRIES and STEADY: plain integers, which need no relocation at program start.
 include!(concat!(env!("OUT_DIR"), "/characters.rs"));
 
 /// The entry and length of the character at a byte position; past the end, [`CharacterEntry::END`] and 0.
@@ -28,6 +28,13 @@ pub(crate) fn look(bytes: &[u8], at: usize) -> (CharacterEntry, usize) {
 #[inline(always)]
 pub(crate) fn look_two(bytes: u16) -> CharacterEntry {
     CharacterEntry(ENTRIES[usize::from((bytes & 31) << 6 | bytes >> 8 & 63)])
+}
+
+/// Whether three bytes are a character that [stays as it is](probe::is_steady) among its like.
+#[inline(always)]
+pub(crate) fn is_steady([lead, second, third]: [u8; 3]) -> bool {
+    let block = usize::from(lead.wrapping_sub(0xe0)) << 6 | usize::from(second & 63);
+    STEADY.get(block).is_some_and(|mask| mask >> (third & 63) & 1 == 1)
 }
 
 /// The entry of a character.

@@ -21,10 +21,12 @@ pub(crate) struct CharacterTable {
     /// The index in `entries` for each block of 64 characters.
     pub(crate) blocks: Vec<u16>,
     pub(crate) entries: Vec<[CharacterEntry; 64]>,
+    /// For each block of at most three bytes a character, a mask of those that are [steady](is_steady).
+    pub(crate) steady: Vec<u64>,
 }
 
 pub(crate) fn table() -> CharacterTable {
-    let mut table = CharacterTable { blocks: Vec::new(), entries: Vec::new() };
+    let mut table = CharacterTable { blocks: Vec::new(), entries: Vec::new(), steady: Vec::new() };
     let mut known = HashMap::new();
     for block in 0..CHARACTERS / 64 {
         let entries: [CharacterEntry; 64] = std::array::from_fn(|i| {
@@ -40,8 +42,23 @@ pub(crate) fn table() -> CharacterTable {
             table.entries.push(entries);
         }
         table.blocks.push(number);
+        if table.steady.len() < 0x1_0000 / 64 {
+            let steady = |i| char::from_u32(block * 64 + i).is_some_and(is_steady);
+            table.steady.push((0..64).fold(0, |mask, i| mask | u64::from(steady(i)) << i));
+        }
     }
     table
+}
+
+/// Whether the character stays as it is in every word of its like: it has no case, looks like no ASCII, and is not reordered
+/// among its like. Of the marks that may be reordered, these are the viramas.
+fn is_steady(c: char) -> bool {
+    const VIRAMA: u8 = 9;
+    let entry = entry(c);
+    let class = entry.class();
+    let is_plain = entry == CharacterEntry(CharacterEntry::PLAIN | CharacterEntry::new(class, 0).0);
+    let is_virama = class == CharacterClass::Mark && canonical_combining_class(c) == VIRAMA;
+    is_plain && class != CharacterClass::Hebrew || is_virama
 }
 
 fn entry(c: char) -> CharacterEntry {

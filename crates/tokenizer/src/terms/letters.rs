@@ -1,8 +1,8 @@
-//! Runs of two-byte letters, the usual words of many scripts. Eight letters are looked up at a time, which avoids an
-//! unpredictable branch per letter.
+//! Runs of letters of two or three bytes, the usual words of many scripts. Eight letters of two bytes are looked up at a
+//! time, which avoids an unpredictable branch per letter.
 
-use crate::characters::entry::CharacterEntry;
-use crate::characters::look_two;
+use crate::characters::entry::{CharacterClass, CharacterEntry};
+use crate::characters::{is_steady, look, look_two};
 
 /// Number of bytes looked up at once.
 const BLOCK: usize = 16;
@@ -45,6 +45,15 @@ pub(crate) fn of_two_bytes(bytes: &[u8], start: usize, end: usize) -> Option<Let
     Some(letters)
 }
 
+/// Where the word that begins at `start` ends, if it surely ends after characters of three bytes that stay as they are.
+#[inline(always)]
+pub(crate) fn end_of_three_bytes(bytes: &[u8], start: usize, end: usize) -> Option<usize> {
+    let (characters, _) = bytes[start..end].as_chunks();
+    let at = start + 3 * characters.iter().take_while(|character| is_steady(**character)).count();
+    let ends = at == end || look(bytes, at).0.class() == CharacterClass::Neutral;
+    (at > start && ends && look(bytes, start).0.class().begins()).then_some(at)
+}
+
 #[inline(always)]
 fn half(block: &[u8; BLOCK], from: usize) -> u64 {
     block[from..].first_chunk().map_or(0, |half| u64::from_le_bytes(*half))
@@ -67,6 +76,7 @@ mod tests {
     use super::*;
     use crate::characters::entry_of;
     use proptest::prelude::*;
+    use unicode_normalization::char::canonical_combining_class;
 
     proptest! {
         #[test]
@@ -82,6 +92,26 @@ mod tests {
                 }
                 None => prop_assert!(after.len() < BLOCK),
             }
+        }
+
+        #[test]
+        fn words_of_three_bytes_end_where_a_plain_search_ends(
+            before in "[ aж]{0,3}", text in "[क-हि\u{94d}\u{93c}ঁ-য\u{9bc}한글३॥।ка漢ไ\u{301}!_]{1,12}"
+        ) {
+            let stays = |c: &char| {
+                let (entry, virama) = (entry_of(*c), canonical_combining_class(*c) == 9);
+                let is_word = entry.is(CharacterEntry::PLAIN) || entry.class() == CharacterClass::Mark && virama;
+                c.len_utf8() == 3 && is_word
+            };
+            let length: usize = text.chars().take_while(stays).map(char::len_utf8).sum();
+            let class = |text: &str| text.chars().next().map(|c| entry_of(c).class());
+            let ends = class(&text[length..]).is_none_or(|class| class == CharacterClass::Neutral);
+            let is_word = length > 0 && class(&text).is_some_and(CharacterClass::begins);
+            let (whole, start) = (format!("{before}{text}"), before.len());
+            prop_assert_eq!(
+                end_of_three_bytes(whole.as_bytes(), start, whole.len()),
+                (is_word && ends).then_some(start + length)
+            );
         }
 
         #[test]

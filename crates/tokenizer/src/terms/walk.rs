@@ -10,7 +10,7 @@ use unicode_normalization::char::{canonical_combining_class, compose, decompose_
 use crate::characters::entry::{CharacterClass, CharacterEntry};
 use crate::characters::rules::{is_diacritic, is_unspaced_alphabet, look_alike};
 use crate::characters::{entry_of, look};
-use crate::terms::letters::{Letters, of_two_bytes};
+use crate::terms::letters::{Letters, end_of_three_bytes, of_two_bytes};
 use crate::terms::options::TokenizerOptions;
 use crate::words::WordRule;
 use crate::words::exact::start;
@@ -102,7 +102,8 @@ impl<'a> Walk<'a> {
         spans: &'a mut Vec<[usize; 2]>,
     ) -> Result<(), Unusual> {
         let bytes = text.as_bytes();
-        if let Some(letters) = of_two_bytes(bytes, start, end)
+        if bytes[start] < 0xe0
+            && let Some(letters) = of_two_bytes(bytes, start, end)
             && letters.are_a_word()
             // a Hebrew letter may come before the quotation mark
             && bytes.get(end) != Some(&b'\'')
@@ -114,8 +115,15 @@ impl<'a> Walk<'a> {
             return Ok(());
         }
         let kept = spans.len();
-        let mail = MailRun { start, spans: kept, non_ascii: false, changed: false };
-        Walk { options, text, bytes, folded, spans, at: start, end, cut, kept, mail }.walk()
+        let word_end = end_of_three_bytes(bytes, start, end);
+        spans.extend(word_end.map(|end| [start, end]));
+        let at = word_end.unwrap_or(start);
+        let mail = MailRun { start, spans: kept, non_ascii: at > start, changed: false };
+        if at == end {
+            Ok(())
+        } else {
+            Walk { options, text, bytes, folded, spans, at, end, cut, kept, mail }.walk()
+        }
     }
 
     /// Resumes after a piece that the exact code handled.

@@ -224,6 +224,13 @@ proptest! {
     }
 
     #[test]
+    fn of_words_of_three_byte_letters(
+        text in "([ऀ-ॿ]|[क-ह]|[\u{93e}-\u{94d}]|[\u{980}-\u{e7f}]|[\u{10a0}-\u{11ff}]|[가-힣]|[!, अa।'_é]){1,12}"
+    ) {
+        all_switches().iter().for_each(|options| check(options, &text));
+    }
+
+    #[test]
     fn of_any_text(text in prop_oneof![text(), ".{0,80}"]) {
         for options in [TokenizerOptions::text(), TokenizerOptions::mail()] {
             check(&options, &text);
