@@ -27,8 +27,10 @@ const fn is_sign(byte: u8) -> bool {
 pub fn undisguised(text: &str) -> Cow<'_, str> {
     let [is_turned, is_spelled, is_doubled] = disguises(text.as_bytes());
     let text = if is_turned { Cow::Owned(forwards(text)) } else { Cow::Borrowed(text) };
+    let length = text.len();
     let text = if is_spelled || is_turned { Cow::Owned(spelled(&text)) } else { text };
-    if is_doubled || is_spelled || is_turned { Cow::Owned(halved(&text)) } else { text }
+    // letters that are joined may be doubled
+    if is_doubled || is_turned || text.len() < length { Cow::Owned(halved(&text)) } else { text }
 }
 
 /// Turns round what overrides show in reverse, unless it is written from right to left.
@@ -119,8 +121,8 @@ fn spelled(text: &str) -> String {
     while at + 2 < bytes.len() {
         let sign = bytes[at + 1];
         let begins = |before: &u8| before.is_ascii() && !before.is_ascii_alphanumeric() && !is_sign(*before);
-        let is_first = at == 0 || begins(&bytes[at - 1]);
-        if !(is_sign(sign) && is_first && bytes[at].is_ascii_alphabetic()) {
+        let is_first = || at == 0 || begins(&bytes[at - 1]);
+        if !(is_sign(sign) && bytes[at].is_ascii_alphabetic() && is_first()) {
             at += 1;
             continue;
         }
@@ -141,7 +143,7 @@ fn spelled(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::undisguised;
+    use super::{forwards, halved, spelled, undisguised};
     use proptest::prelude::*;
 
     #[test]
@@ -194,6 +196,11 @@ mod tests {
                 all
             };
             prop_assert_eq!(kept(&undisguised(&text)), kept(&text));
+        }
+
+        #[test]
+        fn no_disguise_is_left_out(text in "(aa|bb|cc|a\\.a\\.|b\\|b\\||[a-c.|é \u{202e}\u{202c}\n]){0,20}") {
+            prop_assert_eq!(undisguised(&text), halved(&spelled(&forwards(&text))));
         }
     }
 }

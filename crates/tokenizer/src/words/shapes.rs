@@ -101,11 +101,12 @@ pub(crate) struct MixedRuns {
 impl WordShape for MixedRuns {
     #[inline(always)]
     fn masks(block: &[u8; BLOCK]) -> Self {
-        MixedRuns {
-            ascii: UnicodeWords::masks(block),
-            non_ascii: bits(block, |byte| byte >= 0x80),
-            quotes: bits(block, |byte| byte == b'"'),
+        let non_ascii = bits(block, |byte| byte >= 0x80);
+        // common in other scripts: nothing else but spaces
+        if non_ascii | bits(block, |byte| byte <= b' ') == u64::MAX {
+            return MixedRuns { non_ascii, ..MixedRuns::default() };
         }
+        MixedRuns { ascii: UnicodeWords::masks(block), non_ascii, quotes: bits(block, |byte| byte == b'"') }
     }
 
     #[inline(always)]
