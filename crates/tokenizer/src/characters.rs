@@ -53,10 +53,6 @@ fn entry(block: usize, last: usize) -> CharacterEntry {
 /// Sets `folded` to `text` in lower case, with `σ` for every sigma.
 pub(crate) fn fold_into(text: &str, folded: &mut String) {
     folded.clear();
-    if text.is_ascii() {
-        folded.push_str(text);
-        return folded.make_ascii_lowercase();
-    }
     for c in text.chars() {
         if stays(c) { folded.push(c) } else { folded.extend(fold_char(c)) }
     }

@@ -42,16 +42,15 @@ pub(crate) fn table() -> CharacterTable {
             table.entries.push(entries);
         }
         table.blocks.push(number);
-        if table.steady.len() < 0x1_0000 / 64 {
-            let steady = |i| char::from_u32(block * 64 + i).is_some_and(is_steady);
-            table.steady.push((0..64).fold(0, |mask, i| mask | u64::from(steady(i)) << i));
-        }
     }
+    let is = |block: u32, i: u32| char::from_u32(block * 64 + i).is_some_and(is_steady);
+    let mask = |block| (0..64).filter(|i| is(block, *i)).fold(0, |mask, i| mask | 1 << i);
+    table.steady = (0..0x1_0000 / 64).map(mask).collect();
     table
 }
 
-/// Whether the character stays as it is in every word of its like: it has no case, looks like no ASCII, and is not reordered
-/// among its like. Of the marks that may be reordered, these are the viramas.
+/// Whether the character stays as it is in words of its like: it has no case, looks like no ASCII, and is not reordered
+/// among its like, as viramas are not.
 fn is_steady(c: char) -> bool {
     const VIRAMA: u8 = 9;
     let entry = entry(c);

@@ -21,25 +21,12 @@ const REPEATED: usize = 3;
 const LONGEST: usize = 6;
 const LONGEST_WORD: usize = 32;
 
-/// Where [`SignBuffers`] has the signs of capitals: after those of all bytes of ASCII.
-const CAPITALIZED: [usize; 2] = [256, 259];
-const CAPITALS: [usize; 2] = [259, 262];
-
 /// Buffers reused from text to text.
-#[derive(Clone, Debug)]
+#[derive(Clone, Default, Debug)]
 pub(crate) struct SignBuffers {
-    /// Common signs, which are not written again, then the others.
     bytes: Vec<u8>,
     spans: Vec<[usize; 2]>,
     folded: String,
-}
-
-impl Default for SignBuffers {
-    fn default() -> Self {
-        let mut bytes: Vec<u8> = (0..0x80).flat_map(|byte| [SIGN, byte]).collect();
-        bytes.extend_from_slice(b"^Aa^AA");
-        SignBuffers { bytes, spans: Vec::new(), folded: String::new() }
-    }
 }
 
 /// Calls `emit` with the signs of a text, in order, as [`TokenizerOptions::signs`](crate::TokenizerOptions::signs) says.
@@ -60,16 +47,15 @@ pub(crate) fn for_each_batch(text: &str, signs: &mut SignBuffers, emit: impl FnM
             if common >> at & 1 == 0 {
                 done = signs.other(text, start);
             } else if is_letter(byte) {
-                signs.spans.push(CAPITALIZED);
+                signs.push(b"Aa");
             } else {
-                let sign = 2 * usize::from(byte);
-                signs.spans.push([sign, sign + 2]);
+                signs.push(&[byte]);
             }
         }
     }
     let batches = Batch::of_bytes(&signs.bytes, &signs.spans);
     batches.map(|batch| Batch { are_signs: true, ..batch }).for_each(emit);
-    signs.bytes.truncate(CAPITALS[1]);
+    signs.bytes.clear();
     signs.spans.clear();
 }
 
@@ -93,12 +79,8 @@ fn starts(block: &[u8; BLOCK], before: &mut [u64; 3]) -> (u64, u64) {
 }
 
 /// Splits a text after the characters at its beginning that are such.
-#[inline(always)]
 fn split_after(text: &str, is_such: impl Fn(char) -> bool) -> (&str, &str) {
-    let is_ascii = |byte: u8| byte.is_ascii() && is_such(byte.into());
-    let ascii = text.bytes().position(|byte| !is_ascii(byte)).unwrap_or(text.len());
-    let beyond = &text[ascii..];
-    text.split_at(ascii + beyond.find(|c| !is_such(c)).unwrap_or(beyond.len()))
+    text.split_at(text.find(|c| !is_such(c)).unwrap_or(text.len()))
 }
 
 impl SignBuffers {
@@ -124,32 +106,29 @@ impl SignBuffers {
 
     /// A run of punctuation, and with it the word after it if it ends with `#` or `@`.
     fn punctuation(&mut self, run: &str, after: &str) {
+        let mut text = mem::take(&mut self.folded);
         let (mut last, mut n) = ('\0', 0);
         let is_written = |c: &char| {
             n = if *c == last { n + 1 } else { 1 };
             last = *c;
             n <= REPEATED
         };
-        self.push(|bytes| {
-            if run.len() <= REPEATED {
-                return bytes.extend_from_slice(run.as_bytes());
-            }
-            for c in run.chars().filter(is_written).take(LONGEST) {
-                bytes.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
-            }
-        });
-        if let Some(mark) = run.bytes().next_back().filter(|mark| matches!(mark, b'#' | b'@')) {
+        if run.len() <= REPEATED {
+            self.push(run.as_bytes());
+        } else {
+            text.clear();
+            text.extend(run.chars().filter(is_written).take(LONGEST));
+            self.push(text.as_bytes());
+        }
+        if let Some(mark) = run.chars().next_back().filter(|c| matches!(c, '#' | '@')) {
             let (word, _) = split_after(after, |c| is_alphanumeric(c) || c == '_');
-            if !word.is_empty() && !is_long(word) {
-                let mut folded = mem::take(&mut self.folded);
-                fold_into(word, &mut folded);
-                self.push(|bytes| {
-                    bytes.push(mark);
-                    bytes.extend_from_slice(folded.as_bytes());
-                });
-                self.folded = folded;
+            if (1..=LONGEST_WORD).contains(&word.chars().count()) {
+                fold_into(word, &mut text);
+                text.insert(0, mark);
+                self.push(text.as_bytes());
             }
         }
+        self.folded = text;
     }
 
     /// A word that begins with a capital.
@@ -159,27 +138,24 @@ impl SignBuffers {
         let word = if word.is_ascii() { word } else { normalize(word, &mut plain) };
         let has_more = || word.chars().nth(1).is_some();
         if word.chars().all(char::is_uppercase) && has_more() {
-            self.spans.push(CAPITALS);
-            if !is_long(word) {
-                self.push(|bytes| bytes.extend_from_slice(word.as_bytes()));
+            self.push(b"AA");
+            if word.chars().nth(LONGEST_WORD).is_none() {
+                self.push(word.as_bytes());
             }
         } else {
-            self.spans.push(CAPITALIZED);
+            self.push(b"Aa");
         }
         self.folded = plain;
     }
 
-    /// Adds a sign, of which `write` appends what follows the mark.
-    fn push(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
+    /// Adds a sign.
+    #[inline(always)]
+    fn push(&mut self, sign: &[u8]) {
         let start = self.bytes.len();
         self.bytes.push(SIGN);
-        write(&mut self.bytes);
+        self.bytes.extend_from_slice(sign);
         self.spans.push([start, self.bytes.len()]);
     }
-}
-
-fn is_long(word: &str) -> bool {
-    word.len() > LONGEST_WORD && word.chars().nth(LONGEST_WORD).is_some()
 }
 
 /// Whether a character is part of a word.

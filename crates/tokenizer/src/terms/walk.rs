@@ -117,13 +117,12 @@ impl<'a> Walk<'a> {
         let kept = spans.len();
         let word_end = end_of_three_bytes(bytes, start, end);
         spans.extend(word_end.map(|end| [start, end]));
+        if word_end == Some(end) {
+            return Ok(());
+        }
         let at = word_end.unwrap_or(start);
         let mail = MailRun { start, spans: kept, non_ascii: at > start, changed: false };
-        if at == end {
-            Ok(())
-        } else {
-            Walk { options, text, bytes, folded, spans, at, end, cut, kept, mail }.walk()
-        }
+        Walk { options, text, bytes, folded, spans, at, end, cut, kept, mail }.walk()
     }
 
     /// Resumes after a piece that the exact code handled.
