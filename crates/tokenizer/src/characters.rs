@@ -30,7 +30,7 @@ pub(crate) fn look_two(bytes: u16) -> CharacterEntry {
     CharacterEntry(ENTRIES[usize::from((bytes & 31) << 6 | bytes >> 8 & 63)])
 }
 
-/// Whether three bytes are a character that [stays as it is](probe::is_steady) among its like.
+/// Whether three bytes are a letter, digit or mark that stays as it is in words of its like.
 #[inline(always)]
 pub(crate) fn is_steady([lead, second, third]: [u8; 3]) -> bool {
     let block = usize::from(lead.wrapping_sub(0xe0)) << 6 | usize::from(second & 63);

@@ -45,7 +45,8 @@ pub(crate) fn of_two_bytes(bytes: &[u8], start: usize, end: usize) -> Option<Let
     Some(letters)
 }
 
-/// Where the word that begins at `start` ends, if it surely ends after characters of three bytes that stay as they are.
+/// Where the word that begins at `start` ends, if it consists of characters of three bytes that stay as they are and what
+/// follows surely ends it.
 #[inline(always)]
 pub(crate) fn end_of_three_bytes(bytes: &[u8], start: usize, end: usize) -> Option<usize> {
     let (characters, _) = bytes[start..end].as_chunks();

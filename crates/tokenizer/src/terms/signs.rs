@@ -59,8 +59,8 @@ pub(crate) fn for_each_batch(text: &str, signs: &mut SignBuffers, emit: impl FnM
     signs.spans.clear();
 }
 
-/// Where signs may begin: at punctuation, at words that begin with a capital, and at characters beyond ASCII. Also which
-/// of them are surely a single mark, or the only capital at the start of a word. `before` is about the block before.
+/// Where signs may begin: at punctuation, at words that begin with a capital, and at characters beyond ASCII. And which of
+/// these are surely a single mark or the sole capital before a small letter or digit. `before` is about the block before.
 #[inline(always)]
 fn starts(block: &[u8; BLOCK], before: &mut [u64; 3]) -> (u64, u64) {
     let words = bits(block, |byte| is_letter(byte) || is_digit(byte));
@@ -84,7 +84,7 @@ fn split_after(text: &str, is_such: impl Fn(char) -> bool) -> (&str, &str) {
 }
 
 impl SignBuffers {
-    /// Adds the signs that begin at a character. Returns where to go on, which is there or further on.
+    /// Adds the signs that begin at a character, of any kind. Returns where to go on, which is there or further on.
     #[inline(never)]
     fn other(&mut self, text: &str, start: usize) -> usize {
         let rest = &text[start..];
