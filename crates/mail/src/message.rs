@@ -113,15 +113,12 @@ impl Message {
     /// assert_eq!(message.headers().len(), 1);
     /// ```
     pub fn parse_ignoring(raw: &[u8], limits: &Limits, extra_ignored: &[String]) -> Message {
-        let is_cut = raw.len() > limits.bytes;
-        let raw = &raw[..raw.len().min(limits.bytes)];
-        let inside = wrapper::message_inside(raw);
-        let wrapper = inside.is_some();
-        // a spammer could write the text into the report
-        let hit = LimitsHit { bytes: is_cut, text: is_cut || wrapper, wrapper, ..LimitsHit::default() };
-        let raw = inside.as_deref().unwrap_or(raw);
         let (mut header_text, mut places) = (String::with_capacity(2_000), Vec::with_capacity(30));
-        let (parts, limits_hit, _) = mime::read_parts(raw, limits, hit, None, &mut |field| {
+        let (parts, limits_hit, _) = mime::read_parts(raw, limits, None, &mut |field| {
+            let Some(field) = field else {
+                header_text.clear();
+                return places.clear();
+            };
             if !is_ignored(field.name) && !matches_any(field.name, extra_ignored) {
                 header_text.push_str(field.name);
                 let end_of_name = header_text.len();

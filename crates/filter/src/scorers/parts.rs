@@ -13,22 +13,29 @@ const ENOUGH: usize = 20;
 impl PartSums {
     /// Counts the terms at some places, as stretch number `mark`.
     fn count<'p>(&mut self, counted: &Extraction, places: impl Iterator<Item = &'p u32>, mark: u32) {
-        self.counts.clear();
+        let PartSums { marks, counts, .. } = self;
+        counts.clear();
         let add = |place: &u32| {
             #[cfg(test)]
             tamis_testing::step(1);
-            let Some([last, at]) = self.marks.get_mut(*place as usize) else { return };
+            let Some([last, at]) = marks.get_mut(*place as usize) else { return };
             if *last == mark {
-                self.counts[*at as usize].1 += 1;
+                counts[*at as usize].1 += 1;
             } else {
-                (*last, *at) = (mark, self.counts.len() as u32);
-                self.counts.push((*place, 1));
+                (*last, *at) = (mark, counts.len() as u32);
+                counts.push((*place, 1));
             }
         };
         match counted.has_pieces() {
             true => places.flat_map(|it| std::iter::once(it).chain(counted.pieces_of(*it))).for_each(add),
             false => places.for_each(add),
         }
+    }
+
+    /// Begins the sums of a part with those of what lies outside the body.
+    fn begin_part(&mut self, log_odds: &WeightedLogOdds) {
+        self.part.begin(log_odds.n_sums());
+        self.part.add_sums(&self.outside);
     }
 
     /// The log-odds of the part that was summed.
@@ -69,12 +76,12 @@ impl PartSums {
             amount,
             &mut self.outside,
         );
-        self.part.clone_from(&self.outside);
+        self.begin_part(log_odds);
         let header = self.score(log_odds);
         let header = Some(header).filter(|_| self.readings.known_terms >= ENOUGH);
         let (mut worst, mut window) = (f64::NEG_INFINITY, 0..0);
         for stretches in windows(&stretches) {
-            self.part.clone_from(&self.outside);
+            self.begin_part(log_odds);
             self.stretches[stretches.clone()].iter().for_each(|stretch| self.part.add_sums(stretch));
             let z = self.score(log_odds);
             if z > worst {
@@ -85,7 +92,7 @@ impl PartSums {
             // a word of both stretches counts once
             let places = stretches[window.clone()].iter().flat_map(|stretch| stretch.terms);
             self.count(counted, places, u32::MAX);
-            self.part.clone_from(&self.outside);
+            self.begin_part(log_odds);
             memo.sum_places(self.counts.iter().copied(), amount, &mut self.part);
             worst = self.score(log_odds);
         }

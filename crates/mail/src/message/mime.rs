@@ -9,7 +9,7 @@ use crate::message::fields::{
 use crate::message::ignored::is_verdict;
 use crate::message::limits::{Limits, LimitsHit};
 use crate::message::part::{Part, PartHeader, declared, is_message, is_multipart};
-use crate::message::{data_uri, transfer};
+use crate::message::{data_uri, transfer, wrapper};
 use std::borrow::Cow;
 use std::iter;
 
@@ -26,29 +26,44 @@ const MOST_NESTED: usize = 256;
 /// Number of parts to examine for each one that may be read.
 const LOOKED_AT: usize = 64;
 
-/// Reads the parts of a message. Returns them with the limits that were hit, and calls `see` with the message's header
-/// fields. With `attached`, finds the attached messages instead, and returns them too.
+/// Reads the parts of a message, or of the one inside a wrapper. Returns them with the limits that were hit, and calls
+/// `see` with the message's header fields; with `None` if those that it has seen are of a wrapper. With `attached`, finds
+/// the attached messages instead, and returns them too.
 pub(crate) fn read_parts(
     raw: &[u8],
     limits: &Limits,
-    hit: LimitsHit,
     attached: Option<Vec<Vec<u8>>>,
-    see: &mut dyn FnMut(&Field<'_>),
+    see: &mut dyn FnMut(Option<&Field<'_>>),
 ) -> (Vec<Part>, LimitsHit, Vec<Vec<u8>>) {
-    let mut reader = PartReader {
-        limits,
-        hit,
-        parts: Vec::new(),
-        text_left: limits.text,
-        attached_left: limits.text,
-        with_text_left: limits.parts,
-        without_text_left: limits.parts,
-        looks_left: limits.parts.saturating_mul(LOOKED_AT),
-        passes_left: raw.len().saturating_mul(MOST_PASSES).saturating_add(FREE),
-        messages_left: limits.nested_messages.min(MOST_NESTED),
-        attached,
+    let bytes = raw.len() > limits.bytes;
+    let raw = &raw[..raw.len().min(limits.bytes)];
+    let read = |raw: &[u8], hit, see: &mut dyn FnMut(Option<&Field<'_>>)| {
+        let mut reader = PartReader {
+            limits,
+            hit,
+            parts: Vec::new(),
+            text_left: limits.text,
+            attached_left: limits.text,
+            with_text_left: limits.parts,
+            without_text_left: limits.parts,
+            looks_left: limits.parts.saturating_mul(LOOKED_AT),
+            passes_left: raw.len().saturating_mul(MOST_PASSES).saturating_add(FREE),
+            messages_left: limits.nested_messages.min(MOST_NESTED),
+            may_be_wrapper: false,
+            attached: attached.clone(),
+        };
+        reader.entity(raw, "text/plain", Depth { parts: 0, multiparts: 0 }, see);
+        reader
     };
-    reader.entity(raw, "text/plain", Depth { parts: 0, multiparts: 0 }, see);
+    let mut reader = read(raw, LimitsHit { bytes, text: bytes, ..LimitsHit::default() }, see);
+    if reader.may_be_wrapper
+        && let Some(inside) = wrapper::message_inside(raw)
+    {
+        see(None);
+        // a spammer could write the text into the report
+        let hit = LimitsHit { bytes, text: true, wrapper: true, ..LimitsHit::default() };
+        reader = read(&inside, hit, see);
+    }
     (reader.parts, reader.hit, reader.attached.unwrap_or_default())
 }
 
@@ -75,6 +90,8 @@ struct PartReader<'l> {
     /// Bytes left to pass over, whatever for.
     passes_left: usize,
     messages_left: usize,
+    /// Whether the message declares a boundary.
+    may_be_wrapper: bool,
     /// The attached messages that were found, if they are read instead of text.
     attached: Option<Vec<Vec<u8>>>,
 }
@@ -89,7 +106,13 @@ fn take(left: &mut usize, n: usize) -> bool {
 impl PartReader<'_> {
     /// Reads one part, header and body, and the parts within it. Invariant: every call that goes deeper
     /// uses up a multipart level or a nested message, so recursion is bounded by `DEEPEST` + the limit.
-    fn entity(&mut self, raw: &[u8], default_type: &str, depth: Depth, see: &mut dyn FnMut(&Field<'_>)) {
+    fn entity(
+        &mut self,
+        raw: &[u8],
+        default_type: &str,
+        depth: Depth,
+        see: &mut dyn FnMut(Option<&Field<'_>>),
+    ) {
         #[cfg(test)]
         tamis_testing::step(1);
         let mut fields = HeaderFields::lenient(raw);
@@ -102,11 +125,12 @@ impl PartReader<'_> {
                 loose.push_str(&field.unfolded());
                 loose.push('\n');
             } else if !is_over {
-                see(&field);
+                see(Some(&field));
             }
             Some(field)
         });
         let PartHeader { mut part, multipart, boundaries, .. } = declared(all, default_type);
+        self.may_be_wrapper |= depth.parts == 0 && !boundaries.is_empty();
         if !take(&mut self.looks_left, 1) {
             return self.leave_out_text_part();
         }
@@ -364,13 +388,9 @@ mod tests {
         {
             check_linear(&units, |text| {
                 for attached in [None, Some(Vec::new())] {
-                    read_parts(
-                        format!("{once}{text}").as_bytes(),
-                        &boundless,
-                        LimitsHit::default(),
-                        attached,
-                        &mut |field| drop(field.unfolded()),
-                    );
+                    read_parts(format!("{once}{text}").as_bytes(), &boundless, attached, &mut |field| {
+                        drop(field.map(Field::unfolded))
+                    });
                 }
             });
         }

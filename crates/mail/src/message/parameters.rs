@@ -39,8 +39,10 @@ impl<'a> MimeParameters<'a> {
             let all = [raw.as_str(), &decoded, bare, first.unwrap_or_default()];
             readings.extend(all.map(str::to_owned));
         }
-        readings.extend(self.extended(name));
-        readings.extend(self.continued(name));
+        if self.has_stars() {
+            readings.extend(self.extended(name));
+            readings.extend(self.continued(name));
+        }
         readings.retain(|reading| !reading.is_empty());
         readings
     }
@@ -50,10 +52,12 @@ impl<'a> MimeParameters<'a> {
         if let Some(plain) = self.raw(name) {
             return Some(decode_words(plain).into_owned());
         }
-        if !self.parameters.iter().any(|(name, _)| name.contains('*')) {
-            return None;
-        }
-        self.extended(name).or_else(|| self.continued(name))
+        if self.has_stars() { self.extended(name).or_else(|| self.continued(name)) } else { None }
+    }
+
+    /// Whether any name is of an encoded or continued parameter.
+    fn has_stars(&self) -> bool {
+        self.parameters.iter().any(|(name, _)| name.contains('*'))
     }
 
     /// The value of `name*` (RFC 2231, section 4).
@@ -87,7 +91,11 @@ impl<'a> MimeParameters<'a> {
 
 /// The first token in lower case, without quotes and white space around a slash.
 fn first_token(text: &str) -> String {
-    let text = text.split_whitespace().collect::<Vec<_>>().join(" ").replace(" /", "/").replace("/ ", "/");
+    let mut text = Cow::Borrowed(text.trim());
+    if text.contains(char::is_whitespace) {
+        let words: Vec<_> = text.split_whitespace().collect();
+        text = Cow::Owned(words.join(" ").replace(" /", "/").replace("/ ", "/"));
+    }
     text.split(' ').next().unwrap_or_default().trim_matches(['"', '\'']).to_ascii_lowercase()
 }
 

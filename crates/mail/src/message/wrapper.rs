@@ -56,10 +56,6 @@ pub(crate) fn message_inside(raw: &[u8]) -> Option<Cow<'_, [u8]>> {
 /// assert!(hit.is_empty());
 /// ```
 pub fn forwarded_messages(raw: &[u8], limits: &Limits) -> (Vec<Vec<u8>>, LimitsHit) {
-    let hit = LimitsHit { bytes: raw.len() > limits.bytes, ..LimitsHit::default() };
-    let raw = &raw[..raw.len().min(limits.bytes)];
-    let inside = message_inside(raw);
-    let raw = inside.as_deref().unwrap_or(raw);
-    let (_, hit, messages) = mime::read_parts(raw, limits, hit, Some(Vec::new()), &mut |_| ());
-    (messages, LimitsHit { headers: false, text: false, ..hit })
+    let (_, hit, messages) = mime::read_parts(raw, limits, Some(Vec::new()), &mut |_| ());
+    (messages, LimitsHit { headers: false, text: false, wrapper: false, ..hit })
 }
