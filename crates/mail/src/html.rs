@@ -16,7 +16,7 @@ mod values;
 use collector::StyleCollector;
 use memchr::{memchr, memchr_iter};
 pub use page::HtmlText;
-use page::Page;
+use page::{MOST_LINKS, Page};
 use std::borrow::Cow;
 use tokens::{begins, read_tokens};
 
@@ -40,12 +40,21 @@ pub fn html_to_text(html: &str) -> String {
 
 /// Seen and unseen text, title and links.
 pub fn read_html(html: &str) -> HtmlText {
+    read(html, MOST_LINKS)
+}
+
+/// [`read_html`] with as many links at most.
+pub(crate) fn read(html: &str, most_links: usize) -> HtmlText {
     let html = with_line_feeds(html);
-    // a style sheet says how text before it looks too
-    let mut styles = StyleCollector::default();
-    read_tokens(&html, end_of_styles(&html), &mut styles);
-    let mut page = Page::new(styles, html.len());
+    let mut page = Page::new(None, html.len(), most_links);
     read_tokens(&html, html.len(), &mut page);
+    if page.lacks_sheets {
+        // a style sheet says how text before it looks too
+        let mut styles = StyleCollector::new(page.has_quirks());
+        read_tokens(&html, end_of_styles(&html), &mut styles);
+        page = Page::new(Some(styles), html.len(), most_links);
+        read_tokens(&html, html.len(), &mut page);
+    }
     page.found
 }
 
@@ -65,12 +74,10 @@ fn with_line_feeds(text: &str) -> Cow<'_, str> {
     Cow::Owned(lines)
 }
 
-/// The position after the last start tag of a style sheet, or after the document type.
+/// The position after the last start tag of a style sheet.
 fn end_of_styles(html: &str) -> usize {
     let bytes = html.as_bytes();
-    let mut tags = memchr_iter(b'<', bytes).rev();
-    tags.find(|at| begins(&bytes[*at..], "<style") || begins(&bytes[*at..], "<!doctype"))
-        .map_or(0, |at| at + 1)
+    memchr_iter(b'<', bytes).rev().find(|at| begins(&bytes[*at..], "<style")).map_or(0, |at| at + 1)
 }
 
 /// Whether a text looks like HTML: an `<html` tag near its start.

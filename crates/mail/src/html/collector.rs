@@ -1,31 +1,31 @@
-//! Collects the style sheets of a document, before it is read: they say how the text before them looks too.
+//! Collects the style sheets of a document that has some, before it is read: they say how the text before them looks too.
 use crate::html::sheet::{StyleSheet, media_matches};
 use crate::html::tags::{Attribute, Name};
 use crate::html::tokens::{Attributes, TokenSink, value};
 
 /// Collects the style sheets of a document.
-#[derive(Default)]
 pub(super) struct StyleCollector {
     pub(super) sheet: StyleSheet,
-    pub(super) quirks: Option<bool>,
+    pub(super) quirks: bool,
     applies: bool,
     scratch: String,
 }
 
-impl<'h> TokenSink<'h> for StyleCollector {
-    fn doctype(&mut self, declaration: &str) {
-        self.quirks.get_or_insert(has_quirks(declaration));
+impl StyleCollector {
+    pub(super) fn new(quirks: bool) -> Self {
+        StyleCollector { sheet: StyleSheet::default(), quirks, applies: false, scratch: String::new() }
     }
+}
 
+impl<'h> TokenSink<'h> for StyleCollector {
     fn start_tag(&mut self, _: Name, attributes: &mut Attributes<'h>) {
-        self.quirks.get_or_insert(true);
         let media = value(attributes, Attribute::Media);
         self.applies = media.is_none_or(|media| media_matches(&media.to_ascii_lowercase()));
     }
 
     fn style_sheet(&mut self, text: &str) {
         if self.applies {
-            self.sheet.add(text, self.quirks.unwrap_or(true));
+            self.sheet.add(text, self.quirks);
         }
     }
 
@@ -36,7 +36,7 @@ impl<'h> TokenSink<'h> for StyleCollector {
 }
 
 /// Whether a document type makes browsers take a page for an old one (HTML standard, section 13.2.6.4.1).
-fn has_quirks(declaration: &str) -> bool {
+pub(super) fn has_quirks(declaration: &str) -> bool {
     let declaration = declaration.to_ascii_lowercase();
     let Some(identifiers) = declaration.trim_ascii_start().strip_prefix("html") else { return true };
     let is = |old: &str| identifiers.contains(old);

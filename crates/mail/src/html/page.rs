@@ -1,6 +1,6 @@
 //! What a person sees of a document: follows its tags as the tree builder of the HTML standard does (section 13.2.6),
 //! without building a tree, and sorts its text into what can be read and what cannot.
-use crate::html::collector::StyleCollector;
+use crate::html::collector::{StyleCollector, has_quirks};
 use crate::html::look::{Look, Sight};
 use crate::html::open::{OpenElement, hints};
 use crate::html::sheet::{StyleSheet, Subject};
@@ -46,7 +46,12 @@ const BODY: usize = 1;
 pub(super) struct Page<'h> {
     pub(super) found: HtmlText,
     sheet: StyleSheet,
-    quirks: bool,
+    knows_sheets: bool,
+    /// Whether there is a style sheet that is not known.
+    pub(super) lacks_sheets: bool,
+    /// Whether browsers take the page for an old one: known after a document type or the first start tag.
+    quirks: Option<bool>,
+    most_links: usize,
     /// The open elements, the outermost first: `html`, `body` and so on.
     open: Vec<OpenElement<'h>>,
     /// How many elements of each kind are open.
@@ -76,7 +81,20 @@ struct Format<'h> {
 }
 
 impl<'h> TokenSink<'h> for Page<'h> {
+    fn doctype(&mut self, declaration: &str) {
+        self.quirks.get_or_insert_with(|| has_quirks(declaration));
+    }
+
+    fn style_sheet(&mut self, _: &str) {
+        self.lacks_sheets = !self.knows_sheets;
+    }
+
+    fn is_done(&self) -> bool {
+        self.lacks_sheets
+    }
+
     fn start_tag(&mut self, name: Name, attributes: &mut Attributes<'h>) {
+        self.quirks.get_or_insert(true);
         let tag = Tag::of(name);
         self.links(attributes);
         match tag {
@@ -173,11 +191,15 @@ impl<'h> TokenSink<'h> for Page<'h> {
 }
 
 impl<'h> Page<'h> {
-    pub(super) fn new(styles: StyleCollector, capacity: usize) -> Self {
+    /// A page that keeps as many links at most, with its style sheets if they are known.
+    pub(super) fn new(styles: Option<StyleCollector>, capacity: usize, most_links: usize) -> Self {
         let mut page = Page {
             found: HtmlText { text: String::with_capacity(capacity), ..HtmlText::default() },
-            sheet: styles.sheet,
-            quirks: styles.quirks.unwrap_or(true),
+            knows_sheets: styles.is_some(),
+            lacks_sheets: false,
+            quirks: styles.as_ref().map(|styles| styles.quirks),
+            sheet: styles.map(|styles| styles.sheet).unwrap_or_default(),
+            most_links,
             open: Vec::with_capacity(32),
             n_open: [0; N_TAGS],
             steps_left: 10_000 + capacity * STEPS_PER_BYTE,
@@ -195,6 +217,10 @@ impl<'h> Page<'h> {
         }
         page.has_gap = false;
         page
+    }
+
+    pub(super) fn has_quirks(&self) -> bool {
+        self.quirks.unwrap_or(true)
     }
 
     fn top(&self) -> &OpenElement<'h> {
@@ -222,13 +248,14 @@ impl<'h> Page<'h> {
 
     /// An element with these attributes inside the open ones.
     fn element(&mut self, tag: Tag, name: Name, attributes: &mut Attributes<'h>) -> OpenElement<'h> {
+        let quirks = self.has_quirks();
         let mut take = |wanted| {
             let found = attributes.iter_mut().find(|(attribute, _)| *attribute == wanted);
             found.map(|(_, value)| mem::take(value))
         };
         let [id, classes] = [Attribute::Id, Attribute::Class].map(|wanted| {
             let value = take(wanted).unwrap_or_default();
-            match self.quirks && value.bytes().any(|byte| byte.is_ascii_uppercase()) {
+            match quirks && value.bytes().any(|byte| byte.is_ascii_uppercase()) {
                 true => Cow::Owned(value.to_lowercase()),
                 false => value,
             }
@@ -241,7 +268,7 @@ impl<'h> Page<'h> {
         let subject = Subject { name, id, classes, is_link };
         self.style.clear();
         hints(tag, attributes, &mut self.style);
-        let style = self.sheet.cascade(&subject, &self.open, &own, self.quirks, &mut self.style);
+        let style = self.sheet.cascade(&subject, &self.open, &own, quirks, &mut self.style);
         let mut element =
             OpenElement { number: 0, tag, subject, style, is_closed, separates: false, look: Look::PAGE };
         self.restyle(&mut element, self.open.len());
@@ -345,7 +372,7 @@ impl<'h> Page<'h> {
             _ => (),
         }
         // without quirks, a table ends a paragraph too
-        if tag.ends_paragraph() && (tag != Tag::Table || !self.quirks) {
+        if tag.ends_paragraph() && (tag != Tag::Table || !self.has_quirks()) {
             self.paragraph().into_iter().for_each(|place| self.pop_to(place));
         }
     }
@@ -411,7 +438,7 @@ impl<'h> Page<'h> {
 
     /// The look of `body` if a table at this place inherits its colours.
     fn body_look(&self, place: usize) -> Option<&Look> {
-        let body = self.open.get(BODY).filter(|_| self.quirks && place > BODY);
+        let body = self.open.get(BODY).filter(|_| self.has_quirks() && place > BODY);
         body.map(|body| &body.look)
     }
 
@@ -474,10 +501,13 @@ impl<'h> Page<'h> {
 
     /// Takes the links of any element.
     fn links(&mut self, attributes: &Attributes<'h>) {
+        if self.found.links.len() >= self.most_links {
+            return;
+        }
         let links = attributes.iter().filter(|(a, _)| matches!(a, Attribute::Href | Attribute::Src));
         for (_, link) in links {
             let link = link.trim();
-            if leads_elsewhere(link) && self.found.links.len() < MOST_LINKS {
+            if leads_elsewhere(link) && self.found.links.len() < self.most_links {
                 self.found.links.push(link.to_owned());
             }
         }

@@ -1,6 +1,6 @@
 //! Reference implementation on html5gum's tokenizer, for tests of the fast one.
 use crate::html::collector::StyleCollector;
-use crate::html::page::{HtmlText, Page};
+use crate::html::page::{HtmlText, MOST_LINKS, Page};
 use crate::html::tags::{Attribute, Contents, Name};
 use crate::html::tokens::{Attributes, TokenSink};
 use html5gum::emitters::callback::{CallbackEmitter, CallbackEvent};
@@ -10,10 +10,14 @@ use std::borrow::Cow;
 /// The expected result of [`read_html`](crate::read_html).
 pub fn read_html(html: &str) -> HtmlText {
     let html = html.replace("\r\n", "\n").replace('\r', "\n");
-    let mut styles = StyleCollector::default();
-    read_tokens(&html, &mut styles);
-    let mut page = Page::new(styles, html.len());
+    let mut page = Page::new(None, html.len(), MOST_LINKS);
     read_tokens(&html, &mut page);
+    if page.lacks_sheets {
+        let mut styles = StyleCollector::new(page.has_quirks());
+        read_tokens(&html, &mut styles);
+        page = Page::new(Some(styles), html.len(), MOST_LINKS);
+        read_tokens(&html, &mut page);
+    }
     page.found
 }
 

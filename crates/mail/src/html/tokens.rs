@@ -23,13 +23,17 @@ pub(super) trait TokenSink<'h> {
     fn style_sheet(&mut self, _text: &str) {}
     /// Returns where the text that follows belongs: `encoded`, in which references are not yet decoded.
     fn text(&mut self, encoded: &str) -> &mut String;
+    /// Whether it needs no more tokens.
+    fn is_done(&self) -> bool {
+        false
+    }
 }
 
 /// Reads the tokens of a document with `\n` line ends, up to the first one that begins at `end` or after it.
 pub(super) fn read_tokens<'h>(html: &'h str, end: usize, sink: &mut impl TokenSink<'h>) {
     let mut tokens = Tokens { html, bytes: html.as_bytes(), sink, attributes: Vec::new() };
     let mut position = Some(0);
-    while let Some(start) = position.filter(|start| *start < end) {
+    while let Some(start) = position.filter(|start| *start < end && !tokens.sink.is_done()) {
         let end = tokens.text(start);
         position = if end < html.len() { tokens.markup(end) } else { None };
     }

@@ -1,5 +1,5 @@
 //! What a mail program shows of a message's parts.
-use crate::html::{HtmlText, read_html};
+use crate::html::{self, HtmlText};
 use crate::message::part::Part;
 use hashbrown::HashSet;
 use std::borrow::Cow;
@@ -38,7 +38,7 @@ fn of_part(part: &Part) -> PartText<'_> {
     if !part.is_html {
         return PartText { seen: Cow::Borrowed(text), ..PartText::default() };
     }
-    let HtmlText { text, unseen, title, has_pictures, .. } = read_html(text);
+    let HtmlText { text, unseen, title, has_pictures, .. } = html::read(text, 0);
     PartText { seen: Cow::Owned(text), unseen, title, has_pictures }
 }
 
