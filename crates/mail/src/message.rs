@@ -23,7 +23,6 @@ pub(crate) mod wrapper;
 
 use memchr::memchr_iter;
 
-use crate::message::encoded_word::decode_words;
 use crate::message::ignored::{is_ignored, matches_any};
 use crate::message::limits::{Limits, LimitsHit};
 use crate::message::part::Part;
@@ -122,7 +121,7 @@ impl Message {
             if !is_ignored(field.name) && !matches_any(field.name, extra_ignored) {
                 header_text.push_str(field.name);
                 let end_of_name = header_text.len();
-                header_text.push_str(&decode_words(&field.unfolded()));
+                field.push_decoded(&mut header_text);
                 places.push(FieldSpan { end_of_name, end: header_text.len(), key: key(field.name) });
             }
         });

@@ -1,5 +1,6 @@
 //! Header fields of a message or MIME part (RFC 5322, section 2.2), and whether a file is mail by them.
 use crate::message::charset::decode_header;
+use crate::message::encoded_word::decode_words;
 use crate::message::ignored::is_verdict;
 use memchr::{memchr, memchr_iter, memchr2};
 use std::borrow::Cow;
@@ -23,6 +24,8 @@ pub(crate) struct Field<'a> {
     text: Option<&'a str>,
     /// Whether the value is known to be one line, even if a lone carriage return counts as a line end.
     is_one_line: bool,
+    /// Whether there may be encoded words.
+    may_be_encoded: bool,
 }
 
 impl<'a> Field<'a> {
@@ -45,6 +48,12 @@ impl<'a> Field<'a> {
             Cow::Borrowed(text) => on_one_line(text),
             Cow::Owned(text) => Cow::Owned(on_one_line(&text).into_owned()),
         }
+    }
+
+    /// Appends the same with encoded words decoded.
+    pub(crate) fn push_decoded(&self, out: &mut String) {
+        let text = self.unfolded();
+        out.push_str(&if self.may_be_encoded { decode_words(&text) } else { text });
     }
 }
 
@@ -87,6 +96,7 @@ pub(crate) struct HeaderFields<'a> {
     /// The prefix that is UTF-8 without NUL; checking it at once is cheaper than field by field.
     plain: &'a str,
     has_returns: bool,
+    may_be_encoded: bool,
     /// The current position; the end of the block once the iterator has ended.
     pub(crate) position: usize,
     /// End of the last line of the block that begins a MIME field, up to which lines that are not fields are passed over;
@@ -101,7 +111,10 @@ impl<'a> HeaderFields<'a> {
         let valid = |error: Utf8Error| str::from_utf8(&start[..error.valid_up_to()]).unwrap_or_default();
         let plain = str::from_utf8(start).unwrap_or_else(valid);
         let has_returns = memchr(b'\r', plain.as_bytes()).is_some();
-        HeaderFields { raw, plain, has_returns, position: header_start(raw), last_mime_field: Some(0) }
+        let is_word = |at: usize| at > 0 && plain.as_bytes()[at - 1] == b'=';
+        let may_be_encoded = memchr_iter(b'?', plain.as_bytes()).any(is_word);
+        let position = header_start(raw);
+        HeaderFields { raw, plain, has_returns, may_be_encoded, position, last_mime_field: Some(0) }
     }
 
     /// As most readers find the end of the block: a line that is not a field does not end it if a MIME field follows
@@ -159,7 +172,8 @@ impl<'a> Iterator for HeaderFields<'a> {
                 let text = self.plain.get(value.clone());
                 // all ASCII
                 let name = self.plain.get(name.clone()).or_else(|| str::from_utf8(&self.raw[name]).ok())?;
-                return Some(Field { name, value: &self.raw[value], text, is_one_line });
+                let may_be_encoded = self.may_be_encoded || text.is_none();
+                return Some(Field { name, value: &self.raw[value], text, is_one_line, may_be_encoded });
             }
         }
     }

@@ -19,13 +19,14 @@ pub(super) fn terms(text: &str, out: &mut Emitter<'_>) {
         if non_ascii == bytes.len() {
             break;
         }
-        let before =
-            bytes[done..non_ascii].iter().rev().take_while(|byte| byte.is_ascii_alphanumeric()).count();
         let rest = &text[non_ascii..];
         let end = non_ascii + rest.find(|c| !is_in_word(c)).unwrap_or(rest.len());
         #[cfg(test)]
         tamis_testing::step(end - done);
-        word(&text[non_ascii - before..end], &mut found, &mut buffer);
+        if end > non_ascii {
+            let before = bytes[done..non_ascii].iter().rev().take_while(|byte| byte.is_ascii_alphanumeric());
+            word(&text[non_ascii - before.count()..end], &mut found, &mut buffer);
+        }
         done = end + text[end..].chars().next().map_or(0, char::len_utf8);
     }
     KINDS.iter().zip(found).filter(|(_, found)| *found).for_each(|(kind, _)| out.term(&["letters:", kind]));

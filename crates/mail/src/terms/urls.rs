@@ -90,8 +90,10 @@ fn url(link: &str, out: &mut Emitter<'_>) {
     let (authority, rest) = split(link, |byte| matches!(byte, b'/' | b'\\' | b'?' | b'#'));
     let (path, query) = split(rest, |byte| matches!(byte, b'?' | b'#'));
     let (query, _) = split(query, |byte| byte == b'#');
-    self::authority(authority, out);
-    if memchr(b'%', link.as_bytes()).is_some() {
+    let is_encoded = memchr(b'%', link.as_bytes()).is_some();
+    let decoded = |text| if is_encoded { decoded(text) } else { Cow::Borrowed(text) };
+    self::authority(&decoded(authority), out);
+    if is_encoded {
         out.term(&["url:pct"]);
     }
     words(&decoded(path), MOST_WORDS, |word| out.lower(&["url:p:", cut(word, LONGEST_WORD)]));
@@ -102,7 +104,6 @@ fn url(link: &str, out: &mut Emitter<'_>) {
 
 /// Emits terms of the host and its oddities. A percent-encoded `@` counts as `@`, since some browsers accept it.
 fn authority(authority: &str, out: &mut Emitter<'_>) {
-    let authority = decoded(authority);
     let behind_user = authority.bytes().rposition(|byte| byte == b'@').map_or(0, |at| at + 1);
     let (host, port) = split(&authority[behind_user..], |byte| byte == b':');
     let port = port.strip_prefix(':').unwrap_or_default();
@@ -127,9 +128,6 @@ fn authority(authority: &str, out: &mut Emitter<'_>) {
 
 /// The text with percent-encoding decoded.
 fn decoded(text: &str) -> Cow<'_, str> {
-    if memchr(b'%', text.as_bytes()).is_none() {
-        return Cow::Borrowed(text);
-    }
     Cow::Owned(String::from_utf8_lossy(&percent_decode(text)).into_owned())
 }
 
