@@ -111,11 +111,6 @@ impl Look {
         is_spaced_away: false,
     };
 
-    /// The look of an element without a style in this one.
-    pub(super) fn plain(self, layout: Layout) -> Look {
-        Look { layout, ..self }
-    }
-
     /// The same where nothing can be seen.
     pub(super) fn gone(self) -> Look {
         Look { is_gone: true, sight: Sight::Gone, ..self }
@@ -142,31 +137,29 @@ impl Look {
         Look { px: 16.0, ink: body.ink, ..self }
     }
 
-    /// The look of an element of this style and layout. `self` is the look that it starts from: `outer`, that of the
-    /// element around it, or what its kind makes of it.
-    pub(super) fn inner(&self, style: &Style, layout: Layout, outer: &Look) -> Look {
-        let mut look = Look { layout, ..*self };
-        look.text(style, outer);
+    /// Makes the look that of an element of this style. It starts from `outer`, that of the element around it, or from what
+    /// its kind makes of that.
+    pub(super) fn dress(&mut self, style: &Style, outer: &Look) {
+        self.text(style, outer);
         if style.has_any(&OF_BOXES) {
-            look.boxes(style);
+            self.boxes(style);
         } else if style.has_any(&[Property::BackgroundColor, Property::BackgroundImage]) {
-            look.background(style);
+            self.background(style);
         }
         let has_no_box =
             matches!(style.word(Property::Display), "none" | "table-column" | "table-column-group");
         if has_no_box || style.is(Property::ContentVisibility, "hidden") {
-            look.is_gone = true;
+            self.is_gone = true;
         }
-        let is_inked_alike = look.ink == outer.ink
-            && look.fill == outer.fill
-            && look.ground == outer.ground
-            && look.on_picture == outer.on_picture
-            && look.opacity == outer.opacity;
+        let is_inked_alike = self.ink == outer.ink
+            && self.fill == outer.fill
+            && self.ground == outer.ground
+            && self.on_picture == outer.on_picture
+            && self.opacity == outer.opacity;
         if !is_inked_alike {
-            look.has_contrast = look.contrasts();
+            self.has_contrast = self.contrasts();
         }
-        look.sight = look.sight();
-        look
+        self.sight = self.sight();
     }
 
     /// Sets what concerns letters: size, colours, opacity.

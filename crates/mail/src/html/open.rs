@@ -47,10 +47,12 @@ impl OpenElement<'_> {
         };
         let style = self.style.as_deref();
         let layout = layout(self.tag, style);
-        self.look = match (base, style) {
-            (None, None) => outer.plain(layout),
-            (base, style) => base.unwrap_or(*outer).inner(style.unwrap_or(&EMPTY), layout, outer),
-        };
+        let is_like_outer = base.is_none() && style.is_none();
+        self.look = base.unwrap_or(*outer);
+        self.look.layout = layout;
+        if !is_like_outer {
+            self.look.dress(style.unwrap_or(&EMPTY), outer);
+        }
         if self.is_closed {
             self.look = self.look.gone();
         }
@@ -96,7 +98,7 @@ pub(super) fn hints(tag: Tag, attributes: &Attributes<'_>, style: &mut Style) {
 fn hint(tag: Tag, attribute: Attribute, value: &str) -> Option<(Property, Value)> {
     let colour = || Colour::of_attribute(value).map(Value::Colour);
     let length = || Length::read(value.trim(), true).map(Value::Length);
-    let zero = |value: &str| value.trim().trim_end_matches("px").parse() == Ok(0.0);
+    let zero = |value: &str| pixels(value) == Some(0.0);
     let has_ground =
         matches!(tag, Tag::Body | Tag::Table | Tag::TableSection | Tag::Row | Tag::Cell | Tag::Bound);
     Some(match (attribute, tag) {
@@ -118,6 +120,14 @@ fn hint(tag: Tag, attribute: Attribute, value: &str) -> Option<(Property, Value)
         }
         _ => return None,
     })
+}
+
+/// The number of an attribute such as `width`.
+pub(super) fn pixels(value: &str) -> Option<f64> {
+    let number = value.trim();
+    // nearly all are whole
+    let whole = number.parse::<u32>().ok().map(f64::from);
+    whole.or_else(|| number.trim_end_matches("px").parse().ok())
 }
 
 /// The pixels of a size such as `2` or `+1`, where `3` is usual.

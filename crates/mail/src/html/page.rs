@@ -2,7 +2,7 @@
 //! without building a tree, and sorts its text into what can be read and what cannot.
 use crate::html::collector::{StyleCollector, has_quirks};
 use crate::html::look::{Look, Sight};
-use crate::html::open::{OpenElement, hints};
+use crate::html::open::{OpenElement, hints, pixels};
 use crate::html::sheet::{StyleSheet, Subject};
 use crate::html::style::Style;
 use crate::html::tags::{Attribute, Name, Tag};
@@ -253,8 +253,10 @@ impl<'h> Page<'h> {
             let found = attributes.iter_mut().find(|(attribute, _)| *attribute == wanted);
             found.map(|(_, value)| mem::take(value))
         };
+        let has_rules = !self.sheet.is_empty();
         let [id, classes] = [Attribute::Id, Attribute::Class].map(|wanted| {
-            let value = take(wanted).unwrap_or_default();
+            // only rules ask for them
+            let value = if has_rules { take(wanted).unwrap_or_default() } else { Cow::Borrowed("") };
             match quirks && value.bytes().any(|byte| byte.is_ascii_uppercase()) {
                 true => Cow::Owned(value.to_lowercase()),
                 false => value,
@@ -515,10 +517,8 @@ impl<'h> Page<'h> {
 
     /// The alternative text of an image that has a place on the page; mail programs often show it instead.
     fn image(&mut self, image: &OpenElement<'h>, attributes: &Attributes<'h>) {
-        let is_small = |wanted| {
-            let pixels = value(attributes, wanted).map(|value| value.trim().trim_end_matches("px").parse());
-            matches!(pixels, Some(Ok(..=1.0)))
-        };
+        let is_small =
+            |wanted| value(attributes, wanted).and_then(pixels).is_some_and(|pixels| pixels <= 1.0);
         let has_place =
             image.look.has_pictures() && !is_small(Attribute::Width) && !is_small(Attribute::Height);
         let alt = value(attributes, Attribute::Alt).filter(|alt| !alt.is_empty());

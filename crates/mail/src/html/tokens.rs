@@ -168,7 +168,7 @@ impl<'h, S: TokenSink<'h>> Tokens<'h, '_, S> {
     /// Reads the contents of an element whose start tag ends before `start`, unless they are markup. Returns where
     /// markup goes on, `None` if the contents do not end.
     fn contents(&mut self, name: Name, start: usize) -> Option<usize> {
-        let Some(contents) = Contents::named(name) else { return Some(start) };
+        let Some(contents) = Contents::of(name) else { return Some(start) };
         let end = match contents {
             Contents::Script => return self.reached(start, self.end_of_script(start)),
             Contents::Rest => None,
