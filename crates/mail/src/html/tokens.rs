@@ -31,7 +31,7 @@ pub(super) trait TokenSink<'h> {
 
 /// Reads the tokens of a document with `\n` line ends, up to the first one that begins at `end` or after it.
 pub(super) fn read_tokens<'h>(html: &'h str, end: usize, sink: &mut impl TokenSink<'h>) {
-    let mut tokens = Tokens { html, bytes: html.as_bytes(), sink, attributes: Vec::new() };
+    let mut tokens = Tokens { html, bytes: html.as_bytes(), sink, attributes: Vec::new(), special: 0 };
     let mut position = Some(0);
     while let Some(start) = position.filter(|start| *start < end && !tokens.sink.is_done()) {
         let end = tokens.text(start);
@@ -46,14 +46,8 @@ struct Tokens<'h, 's, S> {
     sink: &'s mut S,
     /// The attributes of the current tag.
     attributes: Attributes<'h>,
-}
-
-/// The value of an attribute: the part after the `=`.
-struct AttributeValue<'h> {
-    /// The value without its quotes.
-    inner: &'h str,
-    /// Where the tag continues after the value and its quotes.
-    end: usize,
+    /// The position of the next `&` or NUL, from where it was searched last.
+    special: usize,
 }
 
 impl<'h, S: TokenSink<'h>> Tokens<'h, '_, S> {
@@ -67,10 +61,20 @@ impl<'h, S: TokenSink<'h>> Tokens<'h, '_, S> {
         }
         let end = end.unwrap_or(self.bytes.len());
         if end > start {
-            let text = &self.html[start..end];
-            push_text(text, self.sink.text(text));
+            let (text, is_plain) = (&self.html[start..end], self.is_plain(start, end));
+            let to = self.sink.text(text);
+            if is_plain { to.push_str(text) } else { push_text(text, to) }
         }
         end
+    }
+
+    /// Whether neither `&` nor NUL is between two positions, of which the first is behind those of the call before.
+    fn is_plain(&mut self, start: usize, end: usize) -> bool {
+        if self.special < start {
+            let found = memchr2(b'&', b'\0', &self.bytes[start..]).map(|length| start + length);
+            self.special = self.reached(start, found).unwrap_or(usize::MAX);
+        }
+        end <= self.special
     }
 
     /// Whether what follows a `<` makes it more than text.
@@ -145,15 +149,18 @@ impl<'h, S: TokenSink<'h>> Tokens<'h, '_, S> {
             at = self.find_any(at + 1, SPACE | SLASH | CLOSE | EQUALS)?;
             let attribute = Attribute::named(Name::of(&self.html[start..at]));
             at = self.find_any(at, !SPACE)?;
-            let mut inner = "";
+            let mut inner = (at, at);
             if self.bytes[at] == b'=' {
                 at = self.find_any(at + 1, !SPACE)?;
-                AttributeValue { inner, end: at } = self.value(at)?;
+                (inner, at) = self.value(at)?;
             }
             if let Some(attribute) = attribute
                 && self.attributes.iter().all(|(before, _)| *before != attribute)
             {
-                self.attributes.push((attribute, decoded(inner)));
+                let ((start, end), value) = (inner, &self.html[inner.0..inner.1]);
+                let is_plain = self.is_plain(start, end);
+                self.attributes
+                    .push((attribute, if is_plain { Cow::Borrowed(value) } else { decoded(value) }));
             }
         }
         at += 1;
@@ -187,19 +194,19 @@ impl<'h, S: TokenSink<'h>> Tokens<'h, '_, S> {
         end
     }
 
-    /// The attribute value at `start`: quoted, or up to white space or the end of the tag.
-    fn value(&self, start: usize) -> Option<AttributeValue<'h>> {
-        let (inner, end, past) = match self.bytes[start] {
+    /// Start and end of the attribute value at `start`: quoted, or up to white space or the end of the tag; and where the
+    /// tag goes on.
+    fn value(&self, start: usize) -> Option<((usize, usize), usize)> {
+        Some(match self.bytes[start] {
             quote @ (b'"' | b'\'') => {
                 let end = self.find(quote, start + 1)?;
-                (start + 1, end, end + 1)
+                ((start + 1, end), end + 1)
             }
             _ => {
                 let end = self.find_any(start, SPACE | CLOSE)?;
-                (start, end, end)
+                ((start, end), end)
             }
-        };
-        Some(AttributeValue { inner: &self.html[inner..end], end: past })
+        })
     }
 
     /// The position of a script's end tag. Inside a comment, the end tag of a script that begins there does not count.
@@ -238,9 +245,6 @@ impl<'h, S: TokenSink<'h>> Tokens<'h, '_, S> {
 
 /// The value of an attribute with character references decoded.
 fn decoded(value: &str) -> Cow<'_, str> {
-    if memchr2(b'&', b'\0', value.as_bytes()).is_none() {
-        return Cow::Borrowed(value);
-    }
     without_nul(htmlize::unescape_attribute(value))
 }
 
