@@ -16,6 +16,16 @@ impl Name {
         bytes.make_ascii_lowercase();
         Name(u128::from_le_bytes(bytes))
     }
+
+    /// The name of so many bytes at a place of a document.
+    pub(super) fn at(html: &str, start: usize, length: usize) -> Name {
+        let Some(mut bytes) = html.as_bytes()[start..].first_chunk::<LONGEST>().copied() else {
+            return Name::of(&html[start..start + length]);
+        };
+        bytes.make_ascii_lowercase();
+        let behind = if length < LONGEST { u128::MAX << (8 * length) } else { 0 };
+        Name(u128::from_le_bytes(bytes) | behind)
+    }
 }
 
 /// Declares an enum of names.

@@ -138,7 +138,7 @@ impl<'h, S: TokenSink<'h>> Tokens<'h, '_, S> {
     /// Reads a tag from its name on, and the contents of an element that has no markup inside.
     fn tag(&mut self, start: usize, is_end: bool) -> Option<usize> {
         let mut at = self.find_any(start, SPACE | SLASH | CLOSE)?;
-        let name = Name::of(&self.html[start..at]);
+        let name = Name::at(self.html, start, at - start);
         self.attributes.clear();
         loop {
             at = self.find_any(at, CLOSE | EQUALS | OTHER)?;
@@ -147,7 +147,7 @@ impl<'h, S: TokenSink<'h>> Tokens<'h, '_, S> {
             }
             let start = at;
             at = self.find_any(at + 1, SPACE | SLASH | CLOSE | EQUALS)?;
-            let attribute = Attribute::named(Name::of(&self.html[start..at]));
+            let attribute = Attribute::named(Name::at(self.html, start, at - start));
             at = self.find_any(at, !SPACE)?;
             let mut inner = (at, at);
             if self.bytes[at] == b'=' {
@@ -239,7 +239,7 @@ impl<'h, S: TokenSink<'h>> Tokens<'h, '_, S> {
     fn is_tag(&self, at: usize, name: Name) -> bool {
         let mut rest = self.bytes[at..].iter().take(LONGEST + 1);
         let end = rest.position(|byte| is_any(*byte, SPACE | SLASH | CLOSE));
-        end.is_some_and(|length| Name::of(&self.html[at..at + length]) == name)
+        end.is_some_and(|length| Name::at(self.html, at, length) == name)
     }
 }
 

@@ -2,7 +2,7 @@
 use super::emitter::Emitter;
 use super::scan::{CharacterSet, cut, is_ip, networks, normalized, prefix, suffixes, trim, words};
 use crate::message::parameters::percent_decode;
-use memchr::memchr;
+use memchr::{memchr, memrchr};
 use std::borrow::Cow;
 use tamis_tokenizer::bits::positions;
 
@@ -104,7 +104,7 @@ fn url(link: &str, out: &mut Emitter<'_>) {
 
 /// Emits terms of the host and its oddities. A percent-encoded `@` counts as `@`, since some browsers accept it.
 fn authority(authority: &str, out: &mut Emitter<'_>) {
-    let behind_user = authority.bytes().rposition(|byte| byte == b'@').map_or(0, |at| at + 1);
+    let behind_user = memrchr(b'@', authority.as_bytes()).map_or(0, |at| at + 1);
     let (host, port) = split(&authority[behind_user..], |byte| byte == b':');
     let port = port.strip_prefix(':').unwrap_or_default();
     let host = host.trim_matches(|c: char| !c.is_alphanumeric());
