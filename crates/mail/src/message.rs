@@ -23,6 +23,7 @@ pub(crate) mod wrapper;
 
 use memchr::memchr_iter;
 
+use crate::message::encoded_word::decode_words;
 use crate::message::ignored::{is_ignored, matches_any};
 use crate::message::limits::{Limits, LimitsHit};
 use crate::message::part::Part;
@@ -121,7 +122,8 @@ impl Message {
             if !is_ignored(field.name) && !matches_any(field.name, extra_ignored) {
                 header_text.push_str(field.name);
                 let end_of_name = header_text.len();
-                field.push_decoded(&mut header_text);
+                let value = field.unfolded();
+                header_text.push_str(&if field.may_be_encoded { decode_words(&value) } else { value });
                 places.push(FieldSpan { end_of_name, end: header_text.len(), key: key(field.name) });
             }
         });

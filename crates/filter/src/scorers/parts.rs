@@ -13,17 +13,16 @@ const ENOUGH: usize = 20;
 impl PartSums {
     /// Counts the terms at some places, as stretch number `mark`.
     fn count<'p>(&mut self, counted: &Extraction, places: impl Iterator<Item = &'p u32>, mark: u32) {
-        let PartSums { marks, counts, .. } = self;
-        counts.clear();
+        self.counts.clear();
         let add = |place: &u32| {
             #[cfg(test)]
             tamis_testing::step(1);
-            let Some([last, at]) = marks.get_mut(*place as usize) else { return };
+            let Some([last, at]) = self.marks.get_mut(*place as usize) else { return };
             if *last == mark {
-                counts[*at as usize].1 += 1;
+                self.counts[*at as usize].1 += 1;
             } else {
-                (*last, *at) = (mark, counts.len() as u32);
-                counts.push((*place, 1));
+                (*last, *at) = (mark, self.counts.len() as u32);
+                self.counts.push((*place, 1));
             }
         };
         match counted.has_pieces() {

@@ -503,16 +503,10 @@ impl<'h> Page<'h> {
 
     /// Takes the links of any element.
     fn links(&mut self, attributes: &Attributes<'h>) {
-        if self.found.links.len() >= self.most_links {
-            return;
-        }
         let links = attributes.iter().filter(|(a, _)| matches!(a, Attribute::Href | Attribute::Src));
-        for (_, link) in links {
-            let link = link.trim();
-            if leads_elsewhere(link) && self.found.links.len() < self.most_links {
-                self.found.links.push(link.to_owned());
-            }
-        }
+        let elsewhere = links.map(|(_, link)| link.trim()).filter(|link| leads_elsewhere(link));
+        let left = self.most_links - self.found.links.len();
+        self.found.links.extend(elsewhere.take(left).map(str::to_owned));
     }
 
     /// The alternative text of an image that has a place on the page; mail programs often show it instead.

@@ -73,7 +73,7 @@ impl<S: TokenSink<'static>> Events<'_, S> {
             }
             CallbackEvent::CloseStartTag { .. } => {
                 self.end_text();
-                self.contents = Contents::of(self.name);
+                self.contents = Contents::named(self.name);
                 self.sink.start_tag(self.name, &mut self.attributes);
                 return match self.contents {
                     Some(Contents::Script) => Some(State::ScriptData),

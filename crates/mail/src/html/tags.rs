@@ -117,14 +117,6 @@ named! {
     StyleSheet "style",
 }
 
-impl Contents {
-    pub(super) fn of(name: Name) -> Option<Contents> {
-        // all others have five letters or more
-        let is_short = name.0.to_le_bytes()[4] == 0xFF && name != const { Name::of("xmp") };
-        if is_short { None } else { Contents::named(name) }
-    }
-}
-
 impl Tag {
     pub(super) fn of(name: Name) -> Tag {
         Tag::named(name).unwrap_or(Tag::Inline)

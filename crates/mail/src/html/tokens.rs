@@ -2,6 +2,7 @@
 use crate::html::tags::{Attribute, Contents, LONGEST, Name};
 use memchr::{memchr, memchr_iter, memchr2, memchr2_iter};
 use std::borrow::Cow;
+use std::ops::Range;
 
 /// The attributes of a tag that matter, with their values decoded: the first of each name.
 pub(super) type Attributes<'h> = Vec<(Attribute, Cow<'h, str>)>;
@@ -61,20 +62,20 @@ impl<'h, S: TokenSink<'h>> Tokens<'h, '_, S> {
         }
         let end = end.unwrap_or(self.bytes.len());
         if end > start {
-            let (text, is_plain) = (&self.html[start..end], self.is_plain(start, end));
+            let (text, is_plain) = (&self.html[start..end], self.is_plain(&(start..end)));
             let to = self.sink.text(text);
             if is_plain { to.push_str(text) } else { push_text(text, to) }
         }
         end
     }
 
-    /// Whether neither `&` nor NUL is between two positions, of which the first is behind those of the call before.
-    fn is_plain(&mut self, start: usize, end: usize) -> bool {
-        if self.special < start {
-            let found = memchr2(b'&', b'\0', &self.bytes[start..]).map(|length| start + length);
-            self.special = self.reached(start, found).unwrap_or(usize::MAX);
+    /// Whether a range has neither `&` nor NUL. It must not begin before the one of the last call.
+    fn is_plain(&mut self, range: &Range<usize>) -> bool {
+        if self.special < range.start {
+            let found = memchr2(b'&', b'\0', &self.bytes[range.start..]).map(|length| range.start + length);
+            self.special = self.reached(range.start, found).unwrap_or(usize::MAX);
         }
-        end <= self.special
+        range.end <= self.special
     }
 
     /// Whether what follows a `<` makes it more than text.
@@ -149,7 +150,7 @@ impl<'h, S: TokenSink<'h>> Tokens<'h, '_, S> {
             at = self.find_any(at + 1, SPACE | SLASH | CLOSE | EQUALS)?;
             let attribute = Attribute::named(Name::at(self.html, start, at - start));
             at = self.find_any(at, !SPACE)?;
-            let mut inner = (at, at);
+            let mut inner = at..at;
             if self.bytes[at] == b'=' {
                 at = self.find_any(at + 1, !SPACE)?;
                 (inner, at) = self.value(at)?;
@@ -157,10 +158,9 @@ impl<'h, S: TokenSink<'h>> Tokens<'h, '_, S> {
             if let Some(attribute) = attribute
                 && self.attributes.iter().all(|(before, _)| *before != attribute)
             {
-                let ((start, end), value) = (inner, &self.html[inner.0..inner.1]);
-                let is_plain = self.is_plain(start, end);
-                self.attributes
-                    .push((attribute, if is_plain { Cow::Borrowed(value) } else { decoded(value) }));
+                let value = &self.html[inner.clone()];
+                let value = if self.is_plain(&inner) { Cow::Borrowed(value) } else { decoded(value) };
+                self.attributes.push((attribute, value));
             }
         }
         at += 1;
@@ -175,7 +175,7 @@ impl<'h, S: TokenSink<'h>> Tokens<'h, '_, S> {
     /// Reads the contents of an element whose start tag ends before `start`, unless they are markup. Returns where
     /// markup goes on, `None` if the contents do not end.
     fn contents(&mut self, name: Name, start: usize) -> Option<usize> {
-        let Some(contents) = Contents::of(name) else { return Some(start) };
+        let Some(contents) = Contents::named(name) else { return Some(start) };
         let end = match contents {
             Contents::Script => return self.reached(start, self.end_of_script(start)),
             Contents::Rest => None,
@@ -194,17 +194,16 @@ impl<'h, S: TokenSink<'h>> Tokens<'h, '_, S> {
         end
     }
 
-    /// Start and end of the attribute value at `start`: quoted, or up to white space or the end of the tag; and where the
-    /// tag goes on.
-    fn value(&self, start: usize) -> Option<((usize, usize), usize)> {
+    /// Where the attribute value at `start` is, quoted or up to white space or the end of the tag; and where the tag goes on.
+    fn value(&self, start: usize) -> Option<(Range<usize>, usize)> {
         Some(match self.bytes[start] {
             quote @ (b'"' | b'\'') => {
                 let end = self.find(quote, start + 1)?;
-                ((start + 1, end), end + 1)
+                (start + 1..end, end + 1)
             }
             _ => {
                 let end = self.find_any(start, SPACE | CLOSE)?;
-                ((start, end), end)
+                (start..end, end)
             }
         })
     }

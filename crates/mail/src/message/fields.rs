@@ -1,6 +1,5 @@
 //! Header fields of a message or MIME part (RFC 5322, section 2.2), and whether a file is mail by them.
 use crate::message::charset::decode_header;
-use crate::message::encoded_word::decode_words;
 use crate::message::ignored::is_verdict;
 use memchr::{memchr, memchr_iter, memchr2};
 use std::borrow::Cow;
@@ -25,7 +24,7 @@ pub(crate) struct Field<'a> {
     /// Whether the value is known to be one line, even if a lone carriage return counts as a line end.
     is_one_line: bool,
     /// Whether there may be encoded words.
-    may_be_encoded: bool,
+    pub(crate) may_be_encoded: bool,
 }
 
 impl<'a> Field<'a> {
@@ -48,12 +47,6 @@ impl<'a> Field<'a> {
             Cow::Borrowed(text) => on_one_line(text),
             Cow::Owned(text) => Cow::Owned(on_one_line(&text).into_owned()),
         }
-    }
-
-    /// Appends the same with encoded words decoded.
-    pub(crate) fn push_decoded(&self, out: &mut String) {
-        let text = self.unfolded();
-        out.push_str(&if self.may_be_encoded { decode_words(&text) } else { text });
     }
 }
 

@@ -97,30 +97,14 @@ const X_PREFIXES: &[&str] = &[
 /// assert!(is_ignored("Authentication-Results") && !is_ignored("Received"));
 /// ```
 pub fn is_ignored(name: &str) -> bool {
-    static OF_NAMES: [u32; 32] = letters(NAMES, 0);
-    static OF_X_NAMES: [u32; 32] = letters(X_NAMES, 2);
-    let has = |letters: &[u32; 32], at: usize| {
-        let (of_length, byte) = (letters.get(name.len()), name.as_bytes().get(at));
-        of_length.zip(byte).is_some_and(|(letters, byte)| letters >> (byte & 31) & 1 != 0)
-    };
     let is_one_of = |names: &[&str]| names.iter().any(|ignored| name.eq_ignore_ascii_case(ignored));
     if !begins_with(name, "x-") {
-        return has(&OF_NAMES, 0) && is_one_of(NAMES);
+        return is_one_of(NAMES);
     }
+    // comparing one more letter rules out most names
     let third = name.as_bytes().get(2).map(u8::to_ascii_lowercase);
     let may_begin_with = |prefix: &&&str| prefix.as_bytes().get(2).copied() == third;
-    has(&OF_X_NAMES, 2) && is_one_of(X_NAMES)
-        || X_PREFIXES.iter().filter(may_begin_with).any(|prefix| begins_with(name, prefix))
-}
-
-/// A bit for each letter that names of a length have at a place, which rules out most other names.
-const fn letters(names: &[&str], at: usize) -> [u32; 32] {
-    let (mut letters, mut i) = ([0; 32], 0);
-    while i < names.len() {
-        letters[names[i].len()] |= 1 << (names[i].as_bytes()[at] & 31);
-        i += 1;
-    }
-    letters
+    is_one_of(X_NAMES) || X_PREFIXES.iter().filter(may_begin_with).any(|prefix| begins_with(name, prefix))
 }
 
 /// Names of fields that mail programs take for a verdict, in lower case: ours, SpamAssassin's and bogofilter's.

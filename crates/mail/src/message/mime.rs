@@ -26,18 +26,20 @@ const MOST_NESTED: usize = 256;
 /// Number of parts to examine for each one that may be read.
 const LOOKED_AT: usize = 64;
 
-/// Reads the parts of a message, or of the one inside a wrapper. Returns them with the limits that were hit, and calls
-/// `see` with the message's header fields; with `None` if those that it has seen are of a wrapper. With `attached`, finds
-/// the attached messages instead, and returns them too.
+/// Sees the header fields of a message; `None` if those that it has seen are of a wrapper.
+type See<'s> = dyn FnMut(Option<&Field<'_>>) + 's;
+
+/// Reads the parts of a message, or of the one inside a wrapper. Returns them with the limits that were hit, and shows
+/// `see` the message's header fields. With `attached`, finds the attached messages instead, and returns them too.
 pub(crate) fn read_parts(
     raw: &[u8],
     limits: &Limits,
     attached: Option<Vec<Vec<u8>>>,
-    see: &mut dyn FnMut(Option<&Field<'_>>),
+    see: &mut See<'_>,
 ) -> (Vec<Part>, LimitsHit, Vec<Vec<u8>>) {
     let bytes = raw.len() > limits.bytes;
     let raw = &raw[..raw.len().min(limits.bytes)];
-    let read = |raw: &[u8], hit, see: &mut dyn FnMut(Option<&Field<'_>>)| {
+    let read = |raw: &[u8], hit, see: &mut See<'_>| {
         let mut reader = PartReader {
             limits,
             hit,
@@ -106,13 +108,7 @@ fn take(left: &mut usize, n: usize) -> bool {
 impl PartReader<'_> {
     /// Reads one part, header and body, and the parts within it. Invariant: every call that goes deeper
     /// uses up a multipart level or a nested message, so recursion is bounded by `DEEPEST` + the limit.
-    fn entity(
-        &mut self,
-        raw: &[u8],
-        default_type: &str,
-        depth: Depth,
-        see: &mut dyn FnMut(Option<&Field<'_>>),
-    ) {
+    fn entity(&mut self, raw: &[u8], default_type: &str, depth: Depth, see: &mut See<'_>) {
         #[cfg(test)]
         tamis_testing::step(1);
         let mut fields = HeaderFields::lenient(raw);

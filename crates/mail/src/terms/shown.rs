@@ -3,9 +3,7 @@ use crate::html::{self, HtmlText};
 use crate::message::part::Part;
 use hashbrown::HashSet;
 use std::borrow::Cow;
-use std::mem;
 use std::ops::Range;
-use tamis_tokenizer::bits::next_non_ascii;
 
 /// The text of a part.
 #[derive(Default)]
@@ -74,36 +72,16 @@ fn hide_plain(parts: &[Part], alternatives: Range<usize>, texts: &mut [PartText<
 
 /// Calls `each` with a hash of each word. Case does not matter.
 fn for_each_word(text: &str, mut each: impl FnMut(u64)) {
-    let (mut hash, mut inside, mut rest) = (0, false, text);
+    let mut word = None;
     let add = |hash: u64, c| (hash.rotate_left(5) ^ u64::from(c)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-    loop {
-        let ascii = next_non_ascii(rest.as_bytes(), 0);
-        for byte in rest[..ascii].bytes().map(|byte| FOLDED[usize::from(byte)]) {
-            if byte != 0 {
-                (hash, inside) = (add(hash, byte.into()), true);
-            } else if mem::take(&mut inside) {
-                each(mem::take(&mut hash));
-            }
-        }
-        let Some(c) = rest[ascii..].chars().next() else { break };
-        rest = &rest[ascii + c.len_utf8()..];
-        if c.is_alphanumeric() {
-            (hash, inside) = (c.to_lowercase().fold(hash, add), true);
-        } else if mem::take(&mut inside) {
-            each(mem::take(&mut hash));
+    for c in text.chars() {
+        if c.is_ascii_alphanumeric() {
+            word = Some(add(word.unwrap_or_default(), c.to_ascii_lowercase()));
+        } else if !c.is_ascii() && c.is_alphanumeric() {
+            word = Some(c.to_lowercase().fold(word.unwrap_or_default(), add));
+        } else {
+            word.take().into_iter().for_each(&mut each);
         }
     }
-    if inside {
-        each(hash);
-    }
+    word.into_iter().for_each(each);
 }
-
-/// ASCII letters and digits in lower case; 0 for other bytes.
-static FOLDED: [u8; 256] = {
-    let (mut folded, mut byte) = ([0; 256], 0_u8);
-    while byte < 128 {
-        folded[byte as usize] = if byte.is_ascii_alphanumeric() { byte.to_ascii_lowercase() } else { 0 };
-        byte += 1;
-    }
-    folded
-};
