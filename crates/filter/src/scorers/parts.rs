@@ -13,22 +13,25 @@ const ENOUGH: usize = 20;
 impl PartSums {
     /// Counts the terms at some places, as stretch number `mark`.
     fn count<'p>(&mut self, counted: &Extraction, places: impl Iterator<Item = &'p u32>, mark: u32) {
-        self.counts.clear();
+        // both at hand for the compiler
+        let (marks, mut counts) = (&mut self.marks[..], std::mem::take(&mut self.counts));
+        counts.clear();
         let add = |place: &u32| {
             #[cfg(test)]
             tamis_testing::step(1);
-            let Some([last, at]) = self.marks.get_mut(*place as usize) else { return };
+            let Some([last, at]) = marks.get_mut(*place as usize) else { return };
             if *last == mark {
-                self.counts[*at as usize].1 += 1;
+                counts[*at as usize].1 += 1;
             } else {
-                (*last, *at) = (mark, self.counts.len() as u32);
-                self.counts.push((*place, 1));
+                (*last, *at) = (mark, counts.len() as u32);
+                counts.push((*place, 1));
             }
         };
         match counted.has_pieces() {
             true => places.flat_map(|it| std::iter::once(it).chain(counted.pieces_of(*it))).for_each(add),
             false => places.for_each(add),
         }
+        self.counts = counts;
     }
 
     /// Begins the sums of a part with those of what lies outside the body.
