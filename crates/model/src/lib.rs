@@ -109,7 +109,7 @@ pub use reals::{
 };
 pub use validation::{
     BLOCK, Block, Documents, Example, Label, NearDuplicates, Prediction, SmoothingChoice, Stretch,
-    WeightedLoss, assign_folds, is_worse, is_worse_by, paired_difference, windows,
+    WeightedLoss, assign_folds, block_len, is_worse, is_worse_by, paired_difference, windows,
 };
 pub use vectors::{VectorDiscriminant, VectorStatistics};
 

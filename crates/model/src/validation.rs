@@ -23,6 +23,7 @@ pub use near_duplicates::NearDuplicates;
 pub use predictions::Prediction;
 pub(crate) use predictions::{ColumnPrediction, Targets};
 pub(crate) use reader::BlockReader;
+pub use reader::block_len;
 #[cfg(test)]
 pub(crate) use smoothing::Grid;
 pub(crate) use smoothing::{SampleTerms, Sampled, min_per_class, sample_size};

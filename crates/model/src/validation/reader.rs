@@ -4,8 +4,9 @@ use std::sync::Mutex;
 
 use rayon::prelude::*;
 
+use crate::counts::{ClassTotals, Counts, Statistics};
 use crate::validation::copies::{Copies, Repeats};
-use crate::validation::documents::{Block, BlockRow, Documents, TermScales};
+use crate::validation::documents::{BLOCK, Block, BlockRow, Documents, TermScales};
 
 /// Reads blocks of documents, and keeps them in memory between passes if they have few terms.
 pub(crate) struct BlockReader<'a> {
@@ -19,6 +20,21 @@ pub(crate) struct BlockReader<'a> {
 
 /// Documents are kept in memory up to this number of (document, term) pairs: eight bytes each, twelve as vectors.
 const KEPT: usize = 1 << 24;
+
+/// Of more, a block of documents of average length has at most about this many.
+const KEPT_OF_BLOCK: u64 = 1 << 22;
+
+/// The number of documents per [block](Documents::block_len) for documents with these counts: [`BLOCK`], or fewer if not all
+/// are kept in memory between passes and they are long. A power of two.
+pub fn block_len(counts: &Statistics) -> usize {
+    let sum = |of: fn(&ClassTotals) -> u64| counts.totals().iter().map(of).fold(0, u64::saturating_add);
+    let (pairs, documents) = (sum(|totals| totals.df), sum(|totals| totals.documents));
+    let most = match pairs <= KEPT as u64 {
+        true => BLOCK as u64,
+        false => KEPT_OF_BLOCK / (pairs / documents.max(1)).max(1),
+    };
+    1 << most.clamp(1, BLOCK as u64).ilog2()
+}
 
 impl<'a> BlockReader<'a> {
     pub(crate) fn new(documents: &'a dyn Documents) -> Self {

@@ -2,7 +2,7 @@
 
 use tamis_model::{
     Beside, Classes, Columns, Correction, Counts, Documents, FitProblem, Partition, ROUNDS, RoundChange,
-    Statistics, TAUS, VectorStatistics, WeightedOptions, is_sampled,
+    Statistics, TAUS, VectorStatistics, WeightedOptions, block_len, is_sampled,
 };
 use tamis_store::config::labels::columns_of;
 use tamis_store::config::scoring::Scoring;
@@ -16,7 +16,6 @@ use crate::distributed::partial::Partial;
 use crate::fit::solution;
 use crate::gather::collection::Collection;
 use crate::gather::merged::{MergedShards, Shard};
-use crate::gather::row_blocks::block_len;
 use crate::train::finish::TrainingSet;
 use crate::train::trainer::Trainer;
 

@@ -3,7 +3,6 @@
 use std::io;
 use std::ops::Range;
 
-use tamis_model::{BLOCK, ClassTotals, Counts, Statistics};
 use tamis_store::disk::spool::Spool;
 use tamis_store::file::varint::{put_varint, take_varint};
 use tamis_tokenizer::{CountRow, TermId};
@@ -22,13 +21,12 @@ pub(super) fn renumbered(
     let (mut blocks, mut reader, mut sorted) =
         (RowBlocks::new(documents, block_len), rows.reader(), Vec::new());
     let (mut own_ids, mut counts) = (Vec::new(), Vec::new());
-    let mut buckets = Buckets::new(ids.iter().copied().max());
     for (row, place) in places {
         sorted.clear();
         // one number sorts faster than a pair
         reader
             .for_each(*row, |id, count| sorted.push(u64::from(ids[id as usize]) << 32 | u64::from(count)))?;
-        buckets.sort(&mut sorted);
+        sorted.sort_unstable();
         own_ids.clear();
         own_ids.extend(sorted.iter().map(|both| (both >> 32) as TermId));
         counts.clear();
@@ -37,58 +35,6 @@ pub(super) fn renumbered(
         blocks.push(*place as usize, row)?;
     }
     Ok(blocks)
-}
-
-/// A block of documents of average length has at most about so many (document, term) pairs, which take eight bytes each.
-const MOST_PAIRS: u64 = 1 << 22;
-
-/// The number of documents per block for documents with these counts: [`BLOCK`], or fewer if they are long.
-pub(crate) fn block_len(counts: &Statistics) -> usize {
-    let totals = counts.totals();
-    let sum = |of: fn(&ClassTotals) -> u64| totals.iter().map(of).fold(0, u64::saturating_add);
-    let average = sum(|totals| totals.df) / sum(|totals| totals.documents).max(1);
-    // a power of two from 1 to BLOCK
-    1 << (MOST_PAIRS / average.max(1)).clamp(1, BLOCK as u64).ilog2()
-}
-
-/// Sorts numbers whose higher halves are ids. Ids are in the order of fingerprints, so those of a document are spread
-/// evenly: it takes about as many buckets as there are numbers.
-#[derive(Default)]
-struct Buckets {
-    /// The bits of the highest id.
-    id_bits: u32,
-    ends: Vec<usize>,
-    dealt: Vec<u64>,
-}
-
-impl Buckets {
-    fn new(highest: Option<TermId>) -> Buckets {
-        let id_bits = TermId::BITS - highest.unwrap_or_default().leading_zeros();
-        Buckets { id_bits, ..Buckets::default() }
-    }
-
-    fn sort(&mut self, all: &mut Vec<u64>) {
-        let bits = (usize::BITS - all.len().leading_zeros()).min(self.id_bits);
-        let (shift, last) = (32 + self.id_bits - bits, (1 << bits) - 1);
-        let bucket = |number: u64| (number >> shift) as usize;
-        self.ends.clear();
-        self.ends.resize(last + 2, 0);
-        all.iter().for_each(|number| self.ends[bucket(*number) + 1] += 1);
-        (1..self.ends.len()).for_each(|at| self.ends[at] += self.ends[at - 1]);
-        self.dealt.clear();
-        self.dealt.resize(all.len(), 0);
-        for number in &*all {
-            let end = &mut self.ends[bucket(*number)];
-            self.dealt[*end] = *number;
-            *end += 1;
-        }
-        let mut start = 0;
-        for end in &self.ends[..=last] {
-            self.dealt[start..*end].sort_unstable();
-            start = *end;
-        }
-        std::mem::swap(all, &mut self.dealt);
-    }
 }
 
 /// Puts the rows of all parts in the order of documents. Otherwise every pass over the documents would miss the cache
@@ -223,23 +169,5 @@ impl Encoded {
     pub(crate) fn terms(&self, document: usize) -> Packed<'_> {
         let [ids, counts, end] = self.rows[document];
         Packed { ids: &self.bytes[ids..counts], counts: &self.bytes[counts..end] }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    proptest! {
-        #[test]
-        fn buckets_sort(ids in proptest::collection::vec(0u32..5_000, 0..300), times in 1u32..800_000) {
-            let numbered = |(id, count): (&u32, u64)| u64::from(id * times) << 32 | count;
-            let mut numbers: Vec<u64> = ids.iter().zip(0..).map(numbered).collect();
-            let mut expected = numbers.clone();
-            expected.sort_unstable();
-            Buckets::new(ids.iter().map(|id| id * times).max()).sort(&mut numbers);
-            prop_assert_eq!(numbers, expected);
-        }
     }
 }

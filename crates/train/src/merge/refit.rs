@@ -1,6 +1,6 @@
 //! Fitting a model anew to the documents that it remembers; new labels.
 
-use tamis_model::{Classes, Statistics};
+use tamis_model::{Classes, Statistics, block_len};
 use tamis_store::config::decision::Decision;
 use tamis_store::config::labels::{are_sets, check_labels_of, split_labels};
 use tamis_store::config::scoring::Unlabelled;
@@ -15,7 +15,6 @@ use crate::fit::scoring::{FitInput, fit};
 use crate::fit::sections::{document_sections, seal, term_sections};
 use crate::gather::collection::Collection;
 use crate::gather::document::{More, TrainingDocument};
-use crate::gather::row_blocks::block_len;
 use crate::merge::rewrite::{compact, fittable, is_fitted, keeps_terms, merge_stores};
 use crate::merge::stores::{Stores, keeps_weights};
 use crate::model::Model;

@@ -1,6 +1,6 @@
 //! Finishing training: from counts to the bytes of a model file.
 
-use tamis_model::{Classes, Counts, Documents, Statistics, VectorStatistics};
+use tamis_model::{Classes, Counts, Documents, Statistics, VectorStatistics, block_len};
 use tamis_store::config::labels::{check_labels, labels_of};
 use tamis_store::config::scoring::Scoring;
 use tamis_store::config::training::TrainOptions;
@@ -16,7 +16,6 @@ use crate::fit::table::TableInput;
 use crate::gather::collection::Collection;
 use crate::gather::document::TrainingDocument;
 use crate::gather::merged::MergedShards;
-use crate::gather::row_blocks::block_len;
 use crate::model::Model;
 use crate::train::trainer::Trainer;
 
