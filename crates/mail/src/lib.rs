@@ -46,10 +46,10 @@ pub use html::{HtmlText, html_to_text, read_html};
 pub use message::author::{Author, header_values, is_within};
 pub use message::charset::{decode_text, whole_characters};
 pub use message::fields::looks_like_mail;
+pub use message::forwarded::forwarded_messages;
 pub use message::ignored;
 pub use message::limits::{Limits, LimitsHit};
 pub use message::part::{ContentDigest, Part};
-pub use message::wrapper::forwarded_messages;
 pub use message::{HeaderField, Message};
 pub use terms::{Piece, Scope, for_each_bogofilter_token};
 

@@ -13,13 +13,14 @@ pub(crate) mod charset;
 mod data_uri;
 pub(crate) mod encoded_word;
 pub(crate) mod fields;
+pub(crate) mod forwarded;
 pub mod ignored;
 pub(crate) mod limits;
 pub(crate) mod mime;
 pub(crate) mod parameters;
 pub(crate) mod part;
 pub(crate) mod transfer;
-pub(crate) mod wrapper;
+mod wrapper;
 
 use memchr::memchr_iter;
 

@@ -355,7 +355,7 @@ impl<'a> CrossValidation<'a> {
     fn hold_out<'f>(&self, fold: &'f Fold, has_own_odds: bool) -> Holdout<'f> {
         let ColumnTrainer { problem, source, .. } = &self.trainer;
         let counts = fold.counts_without(problem.counts, problem.documents);
-        let held = problem.held_rows(fold);
+        let held = HeldRows::of_fold(problem.documents, &problem.columns, fold);
         let by_counts = problem.score_held_out(&self.choices, fold, &held, &counts);
         let lengths = held.iter().map(|held| held.all().count()).collect();
         let all: Vec<CountRow<'_>> = held.iter().flat_map(HeldRows::all).map(CountVector::row).collect();

@@ -5,8 +5,8 @@ use std::ops::Range;
 use rayon::prelude::*;
 use tamis_tokenizer::{CountVector, TermId};
 
-use crate::fit::problem::FitProblem;
-use crate::validation::{Fold, Stretch, windows};
+use crate::linear::Columns;
+use crate::validation::{Documents, Fold, Stretch, windows};
 
 /// Of more documents, the parts of as many are scored by themselves.
 const MOST_IN_PARTS: usize = 4_000;
@@ -22,42 +22,36 @@ pub(crate) struct HeldRows<'a> {
     pub(crate) seen: Option<CountVector>,
 }
 
-impl HeldRows<'_> {
-    /// All rows: the whole document, then its parts.
-    pub(crate) fn all(&self) -> impl Iterator<Item = &CountVector> {
-        std::iter::once(self.whole).chain(&self.windows).chain(&self.seen)
-    }
-}
-
-impl FitProblem<'_> {
+impl<'a> HeldRows<'a> {
     /// The rows of the documents of a fold that have a weight.
-    pub(crate) fn held_rows<'f>(&self, fold: &'f Fold) -> Vec<HeldRows<'f>> {
+    pub(crate) fn of_fold(documents: &dyn Documents, columns: &Columns, fold: &'a Fold) -> Vec<HeldRows<'a>> {
+        let every = documents.len().div_ceil(MOST_IN_PARTS).max(1);
         let held = |(at, document): (usize, &usize)| {
-            let whole = &fold.rows[at];
-            let (windows, seen) = self.parts_of(*document, whole);
-            HeldRows { document: *document, weight: fold.weights[at], whole, windows, seen }
+            let stretches = match columns.is_one() && document.is_multiple_of(every) {
+                true => documents.stretches(*document),
+                false => Vec::new(),
+            };
+            HeldRows::new(*document, fold.weights[at], &fold.rows[at], &stretches)
         };
         fold.documents.par_iter().enumerate().filter(|(at, _)| fold.weights[*at] > 0.0).map(held).collect()
     }
 
-    /// The windows of a document, and what people see of it, if not all.
-    fn parts_of(&self, document: usize, whole: &CountVector) -> (Vec<CountVector>, Option<CountVector>) {
-        let stretches = match self.columns.is_one()
-            && document.is_multiple_of(self.documents.len().div_ceil(MOST_IN_PARTS).max(1))
-        {
-            true => self.documents.stretches(document),
-            false => Vec::new(),
-        };
-        let windows: Vec<Range<usize>> = windows(&stretches).collect();
-        let is_hidden = stretches.iter().any(|of| !of.is_seen);
+    fn new(document: usize, weight: f64, whole: &'a CountVector, stretches: &[Stretch<CountVector>]) -> Self {
+        let windows: Vec<Range<usize>> = windows(stretches).collect();
         let outside =
-            if windows.is_empty() { CountVector::default() } else { without(whole, &stretches, |_| true) };
+            if windows.is_empty() { CountVector::default() } else { without(whole, stretches, |_| true) };
         let window = |window: Range<usize>| {
             let inside = stretches[window].iter().fold(CountVector::default(), |sum, of| sum.plus(&of.terms));
             outside.plus(&inside)
         };
-        let seen = is_hidden.then(|| without(whole, &stretches, |of| !of.is_seen));
-        (windows.into_iter().map(window).collect(), seen)
+        let is_hidden = stretches.iter().any(|of| !of.is_seen);
+        let seen = is_hidden.then(|| without(whole, stretches, |of| !of.is_seen));
+        HeldRows { document, weight, whole, windows: windows.into_iter().map(window).collect(), seen }
+    }
+
+    /// All rows: the whole document, then its parts.
+    pub(crate) fn all(&self) -> impl Iterator<Item = &CountVector> {
+        std::iter::once(self.whole).chain(&self.windows).chain(&self.seen)
     }
 }
 

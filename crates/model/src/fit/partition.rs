@@ -7,6 +7,7 @@ use crate::bayes::{FitError, ParametersError};
 use crate::counts::{ClassId, Statistics, StatisticsError};
 use crate::fit::ascent::{DualAscent, spread};
 use crate::fit::calibration::TAUS;
+use crate::fit::held_rows::HeldRows;
 use crate::fit::problem::{FitProblem, WeightedFit};
 use crate::fit::training::{
     AscentStart, COLUMNS_TOGETHER, ColumnTrainer, Lane, PASSES, Passes, idf_of_terms, weights_of,
@@ -219,7 +220,8 @@ impl FitProblem<'_> {
         let all = (0..self.documents.len()).map(|i| (i, self.documents.label(i).multiplicity)).collect();
         let fold = Fold::new(self.documents, all, |document, _| source.weight(document));
         let counts = fold.counts_without(self.counts, self.documents);
-        let by_counts = self.score_held_out(&choices, &fold, &self.held_rows(&fold), &counts);
+        let held = HeldRows::of_fold(self.documents, &self.columns, &fold);
+        let by_counts = self.score_held_out(&choices, &fold, &held, &counts);
         let mut predictions = self.with_correction(by_counts, &fold, correction);
         let (fitted, _) = self.calibrate(WeightedFit::new(choices, smoothing), &mut predictions);
         let correction = fitted.choices.correction(&self.columns, correction).map_err(FitError::Counts)?;

@@ -149,7 +149,12 @@ impl FitProblem<'_> {
         let source = BlockReader::unread(self.documents);
         let folds = self.folds(&source, self.max_held_out(), self.n_folds());
         let score = |fold: &Fold, counts: &Statistics| {
-            Ok(self.score_held_out(choices, fold, &self.held_rows(fold), counts))
+            Ok(self.score_held_out(
+                choices,
+                fold,
+                &HeldRows::of_fold(self.documents, &self.columns, fold),
+                counts,
+            ))
         };
         let Ok::<_, Infallible>(scored) = cross_validate(&folds, self.counts, self.documents, score);
         let mut held_out: Vec<_> = scored.into_iter().flatten().collect();
