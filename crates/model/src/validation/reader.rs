@@ -135,3 +135,22 @@ impl<'a> BlockReader<'a> {
         self.for_each(&(0..self.n_blocks()).collect::<Vec<_>>(), true, visit);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use tamis_tokenizer::CountVector;
+
+    use super::*;
+
+    #[test]
+    fn blocks_of_long_documents_are_smaller_if_they_are_many() {
+        let of = |terms: u32, documents: u32| {
+            let row = CountVector::from_pairs((0..terms).map(|id| (id, 1))).unwrap();
+            let mut counts = Statistics::new(2);
+            counts.observe_times(1, row.row(), documents).unwrap();
+            block_len(&counts)
+        };
+        assert_eq!([of(0, 1), of(1_000, 10_000), of(50, 1_000_000)], [BLOCK; 3]);
+        assert_eq!([of(1_000, 20_000), of(60_000, 1_000)], [1 << 12, 1 << 6]);
+    }
+}

@@ -296,10 +296,10 @@ mod tests {
     use super::*;
     use crate::gather::document::More;
 
-    /// Two parts with more than a block of documents, some without terms.
+    /// Two parts with more documents than a block of the usual size, some without terms; in smaller blocks.
     #[test]
     fn documents_come_in_order_with_their_terms() {
-        let (n, n_terms) = (BLOCK as u32 + 2_000, 1_000);
+        let (n, n_terms, block_len) = (BLOCK as u32 + 2_000, 1_000, 1 << 14);
         // the ids of each part, reversed
         let ids = [n_terms, n_terms + 10].map(|n| (0..n).rev().map(|id| id * 3).collect::<Vec<TermId>>());
         let (mut rows, mut documents) = ([TermRows::default(), TermRows::default()], Vec::new());
@@ -318,7 +318,7 @@ mod tests {
             document.terms = Some(rows[usize::from(document.part)].push(own.into_iter()).unwrap());
             documents.push(document);
         }
-        let ordered = Collection::new(documents, rows.into(), &ids, 2, 4_000, BLOCK).unwrap();
+        let ordered = Collection::new(documents, rows.into(), &ids, 2, 4_000, block_len).unwrap();
         assert!(ordered.documents.is_sorted_by_key(|document| (document.digest, document.class)));
         assert!(!ordered.row_blocks.blocks[0].written.is_empty());
         let all: Vec<usize> = (0..n as usize).collect();
@@ -333,14 +333,14 @@ mod tests {
             .collect();
         assert!(ordered.rows(&all) == expected);
         assert_eq!(ordered.n_pairs(), expected.iter().map(|vector| vector.row().len()).sum::<usize>());
-        for block in 0..2 {
+        for block in 0..=n as usize / block_len {
             let encoded = ordered.encoded(block);
-            for (at, row) in expected[block * BLOCK..].iter().take(BLOCK).enumerate() {
+            for (at, row) in expected[block * block_len..].iter().take(block_len).enumerate() {
                 assert!(encoded.terms(at).vector() == *row);
             }
         }
         let again = std::iter::zip(ordered.documents.clone(), expected.clone());
-        let again = Collection::from_ordered(again.map(Ok), 4_000, BLOCK).unwrap();
+        let again = Collection::from_ordered(again.map(Ok), 4_000, block_len).unwrap();
         assert!(again.rows(&all[5..]) == expected[5..]);
     }
 }

@@ -183,9 +183,12 @@ impl Trainer {
     /// Sets another scoring. The counts do not depend on it.
     ///
     /// A trainer that began with naive Bayes and digests only has not kept the documents that weighted scoring needs.
-    /// The correction then learns nothing.
+    /// The correction then learns nothing. Nor does one that had no correction know which terms would help it.
     pub fn with_scoring(mut self, scoring: Scoring) -> Self {
         self.options.scoring = Some(scoring);
+        if self.options.to_try().is_empty() {
+            self.choices.texts = None;
+        }
         self
     }
 
