@@ -8,7 +8,7 @@ use tamis_train::{Document, Kind, Scratch, TrainOptions, Trainer};
 use crate::words;
 use crate::{LABELS, Row};
 
-/// The decoded text of a message, of which words are found.
+/// The text of a message, decoded.
 fn decoded(raw: &[u8]) -> String {
     let mut all = String::new();
     Message::parse(raw, &Limits::default()).for_each_piece(false, |piece| {

@@ -112,7 +112,7 @@ struct KeptArgs {
     no_names: bool,
 }
 
-/// Training on more documents gives memory back as soon as it can, which costs fewer a few hundredths of their time.
+/// Training on more documents gives memory back as soon as it can. With fewer, that would take a few hundredths longer.
 const MANY: u64 = 1 << 16;
 
 pub(crate) fn run(args: &TrainArgs) -> Result<u8> {

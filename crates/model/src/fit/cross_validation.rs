@@ -57,7 +57,8 @@ impl FitProblem<'_> {
         if !self.options.correction {
             return Ok(self.calibrate(fit, &mut self.predict_by_counts(&choices)).0);
         }
-        let cross = CrossValidation::new(self, choices, self.max_held_out(), self.n_folds());
+        let whole = CrossValidation::new(self, choices, Some(self.counts));
+        let cross = whole.with_folds(self.max_held_out(), self.n_folds());
         let (coefficients, mut predictions) = cross.run();
         let (fit, lane) = self.calibrate(fit, &mut predictions);
         cross.with_correction(fit, coefficients, lane)
@@ -74,7 +75,7 @@ impl FitProblem<'_> {
         held_out: Vec<Prediction>,
     ) -> Result<WeightedFit, FitError<StatisticsError>> {
         self.options.check().map_err(FitError::Parameters)?;
-        let cross = CrossValidation::whole(self, self.choices_with(&smoothing));
+        let cross = CrossValidation::new(self, self.choices_with(&smoothing), Some(self.counts));
         let (prior, held_out) = (priors(self.counts.totals(), &self.columns), self.with_beside(held_out));
         let (choices, parts) = self.with_stacking(cross.choices, &prior, &held_out);
         let parts = (parts.documents > 0.0).then_some(parts);
@@ -103,7 +104,7 @@ impl FitProblem<'_> {
         let many = if self.columns.is_one() { 2 * MANY_FOR_TERMS } else { MANY_FOR_TERMS };
         let most = if all < many { all } else { all / FOLDS_OF_TERMS };
         let predictions = match self.options.correction {
-            true => CrossValidation::without_whole(self, choices, most, FOLDS_OF_TERMS).held_out(),
+            true => CrossValidation::new(self, choices, None).with_folds(most, FOLDS_OF_TERMS).held_out(),
             false => self.predict_by_counts(&choices),
         };
         Ok(self.losses(choices, &predictions))
@@ -138,7 +139,8 @@ impl FitProblem<'_> {
         choices: &Choices,
         of: impl Fn(&Prediction) -> T + Sync,
     ) -> Vec<(usize, T)> {
-        let cross = CrossValidation::new(self, *choices, usize::MAX, FOLDS_OF_ALL.max(self.n_folds()));
+        let whole = CrossValidation::new(self, *choices, Some(self.counts));
+        let cross = whole.with_folds(usize::MAX, FOLDS_OF_ALL.max(self.n_folds()));
         let fits = cross.train_all();
         let of_fold = |fold: &Fold| {
             let mut scores = cross.score(cross.hold_out(fold, true), &fits);
@@ -175,33 +177,20 @@ struct Holdout<'a> {
 }
 
 impl<'a> CrossValidation<'a> {
-    /// At most about `most` documents are held out, at most one in `n_folds` at a time.
-    fn new(problem: &FitProblem<'a>, choices: Choices, most: usize, n_folds: usize) -> Self {
-        Self::whole(problem, choices).with_folds(most, n_folds)
-    }
-
-    /// As [`new`](Self::new), for fits without a fold only.
-    fn without_whole(problem: &FitProblem<'a>, choices: Choices, most: usize, n_folds: usize) -> Self {
-        Self::of(problem, choices, None).with_folds(most, n_folds)
-    }
-
-    /// Without folds.
-    fn whole(problem: &FitProblem<'a>, choices: Choices) -> Self {
-        Self::of(problem, choices, Some(problem.counts))
-    }
-
-    fn with_folds(self, most: usize, n_folds: usize) -> Self {
-        let ColumnTrainer { problem, source, .. } = &self.trainer;
-        CrossValidation { folds: problem.folds(source, most, n_folds), ..self }
-    }
-
-    fn of(problem: &FitProblem<'a>, choices: Choices, counts: Option<&Statistics>) -> Self {
+    /// Without folds. The offsets of the fit to all documents come from `counts`; without any, each fit leaves out a fold.
+    fn new(problem: &FitProblem<'a>, choices: Choices, counts: Option<&Statistics>) -> Self {
         let scales = TermScales {
             idf: idf_of_terms(problem.counts, problem.documents.n_terms()),
             ..TermScales::default()
         };
         let trainer = ColumnTrainer::new(problem.clone(), scales, &choices, counts);
         CrossValidation { trainer, folds: Vec::new(), choices }
+    }
+
+    /// At most about `most` documents are held out, at most one in `n_folds` at a time.
+    fn with_folds(self, most: usize, n_folds: usize) -> Self {
+        let ColumnTrainer { problem, source, .. } = &self.trainer;
+        CrossValidation { folds: problem.folds(source, most, n_folds), ..self }
     }
 
     /// The fit with the correction that the coefficients sum up to; of one column, those of one lane.

@@ -172,7 +172,7 @@ impl Collection {
 
     /// The packed terms of a block; empty if they cannot be read, which [`check`](Self::check) reports.
     pub(crate) fn encoded(&self, block: usize) -> Encoded {
-        let n = self.block_len().min(self.documents.len() - block * self.block_len());
+        let n = self.row_blocks.in_block(block, self.documents.len());
         let mut encoded = self.spare.lock().ok().and_then(|mut spare| spare.pop()).unwrap_or_default();
         encoded.begin(n);
         if let Err(error) = self.row_blocks.read(block, &mut encoded) {

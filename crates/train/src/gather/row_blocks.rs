@@ -42,7 +42,7 @@ pub(super) fn renumbered(
 pub(super) fn in_order(parts: &[RowBlocks], documents: usize, block_len: usize) -> io::Result<RowBlocks> {
     let (mut all, mut encoded) = (RowBlocks::new(documents, block_len), Encoded::default());
     for block in 0..all.blocks.len() {
-        encoded.begin(block_len.min(documents - block * block_len));
+        encoded.begin(all.in_block(block, documents));
         parts.iter().try_for_each(|part| part.read(block, &mut encoded))?;
         let n_pairs = parts.iter().map(|part| part.blocks[block].n_pairs).sum();
         for at in 0..encoded.rows.len() {
@@ -94,13 +94,19 @@ impl RowBlock {
     }
 }
 
-/// Bytes held in memory before they are written, so that a block is written in large pieces; and of these, in memory again.
+/// Bytes held in memory before they are spooled, so that a block is written in large pieces. The spool has as many before it
+/// needs a file.
 const HELD: usize = if cfg!(test) { 1 << 16 } else { 16 << 20 };
 
 impl RowBlocks {
     pub(super) fn new(documents: usize, block_len: usize) -> Self {
         let blocks = vec![RowBlock::default(); documents.div_ceil(block_len)];
         RowBlocks { blocks, block_len, spool: Spool::with_bound(HELD), ..RowBlocks::default() }
+    }
+
+    /// The number of documents in a block, if there are `documents` in all.
+    pub(super) fn in_block(&self, block: usize, documents: usize) -> usize {
+        self.block_len.min(documents - block * self.block_len)
     }
 
     pub(super) fn push(&mut self, document: usize, row: CountRow<'_>) -> io::Result<()> {

@@ -92,8 +92,7 @@ impl Trainer {
             }
             _ => None,
         };
-        // without a correction, documents are left out one by one
-        if scoring.weighted().is_some_and(|weighted| weighted.correction) && !documents.has_named_groups() {
+        if scoring.weighted().is_some() && !documents.has_named_groups() {
             let text = |id| Ok(merged.term(&texts, id).1);
             documents.hold_near_duplicates_together(options.recipe.kind, statistics, text)?;
         }
