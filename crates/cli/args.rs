@@ -16,7 +16,7 @@ mod values;
 mod vectors;
 
 pub(crate) use self::decision::{DecisionArgs, VerdictArgs};
-pub(crate) use self::input::{GroupArgs, InputArgs, LabelsArgs, ListArgs, TableArgs};
+pub(crate) use self::input::{GroupArgs, InputArgs, LabelsArgs, ListArgs, TableArgs, TextCommandArgs};
 pub(crate) use self::model::{
     ChangeArgs, ModelArg, ModelArgs, lock, refuse_to_replace, refuse_to_replace_all_but_partials,
     refuse_to_replace_taught,

@@ -1,5 +1,6 @@
 //! The documents that the user names: finding, reading and splitting them.
 
+mod archive;
 pub(crate) mod columns;
 mod complaints;
 mod corpus;
@@ -12,6 +13,7 @@ mod items;
 mod listing;
 mod pass;
 mod reading;
+mod stock;
 mod vectors;
 
 pub(crate) use self::columns::CorpusScorer;
@@ -21,5 +23,6 @@ pub(crate) use self::file::{SourceArg, SourceScope, different};
 pub(crate) use self::find::{find_tables, holds_of};
 pub(crate) use self::items::{Content, Item, part, table_texts, whole_rows};
 pub(crate) use self::pass::Attributes;
-pub(crate) use self::reading::{DocumentView, HeldDocument, foreign, most_of_document, open};
+pub(crate) use self::reading::{DocumentView, FileReader, HeldDocument, most_of_document, open};
+pub(crate) use self::stock::Stock;
 pub(crate) use self::vectors::VectorSource;

@@ -4,17 +4,17 @@ use std::ffi::OsStr;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, anyhow, bail, ensure};
 use clap::Args;
 use serde_json::json;
 use tamis_program::{Stream, counted, grouped, json_line, shown, shown_path};
 use tamis_report::explanation_page;
 use tamis_train::{Document, Doubt, Explanation, Filter, Kind, Scratch, TermContribution};
 
-use crate::args::{ModelArgs, VectorArgs, VerdictArgs};
+use crate::args::{ModelArgs, TextCommandArgs, VectorArgs, VerdictArgs};
 use crate::formats::holds::TableShape;
 use crate::formats::record::TableRow;
-use crate::input::{DocumentView, SourceArg, VectorSource, find_tables, part, table_texts, whole_rows};
+use crate::input::{DocumentView, FileReader, HeldDocument, SourceArg, VectorSource, find_tables, part, table_texts, whole_rows};
 use crate::output::{Canvas, DocumentVerdict, file_name, say_limits, signed_bar, to_text, write_page};
 
 #[derive(Args)]
@@ -42,6 +42,8 @@ pub(crate) struct ExplainArgs {
     /// Print a JSON object
     #[arg(long)]
     pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) text: TextCommandArgs,
     #[command(flatten)]
     pub(crate) vectors: VectorArgs,
     // last, since its heading applies to everything after it
@@ -71,21 +73,30 @@ fn explain_documents(out: &mut impl Write, args: &ExplainArgs, filter: &Filter) 
     let recipe = filter.information().recipe;
     let column = recipe.vectors.as_ref().and(args.vectors.column());
     let documents = match if recipe.kind == Kind::Text { table_texts(path, column)? } else { None } {
-        Some(rows) => rows.map(|row| row.map(|(name, text, own)| (name, text.into_bytes(), own))).collect(),
-        None => {
-            let read = Stream::open(path).and_then(|stream| stream.into_all(recipe.kind));
-            read.map(|bytes| vec![(path.as_os_str().to_owned(), bytes, Vec::new())])
-                .with_context(|| shown_path(&path))
+        Some(rows) => {
+            let held = |text: String| HeldDocument::new(Document::Text(&text));
+            rows.map(|row| row.map(|(name, text, own)| (name, held(text), own))).collect::<Result<_>>()?
         }
-    }?;
+        None => {
+            let stream = Stream::open(path).with_context(|| shown_path(&path))?;
+            let is_mbox = path.as_os_str() != "-" && stream.is_mbox();
+            let bytes = stream.into_all(recipe.kind).with_context(|| shown_path(&path))?;
+            let read = match is_mbox {
+                true => Err("an mbox of several messages".to_owned()),
+                false => FileReader::new(&args.text)?.read(recipe.kind, path, &bytes),
+            };
+            let expected = |what| anyhow!("{}: expected {}, got {what}", shown_path(&path), recipe.kind);
+            let held = HeldDocument::new(read.map_err(expected)?.document());
+            vec![(path.as_os_str().to_owned(), held, Vec::new())]
+        }
+    };
     let vectors = VectorSource::for_model(&args.vectors, recipe, |encoder| {
-        let text = |bytes| DocumentView::new(recipe.kind, bytes).document().text(recipe);
-        documents.iter().try_for_each(|(_, bytes, _)| encoder.send(&text(bytes)))
+        documents.iter().try_for_each(|(_, held, _)| encoder.send(&held.view().document().text(recipe)))
     })?;
     let n = documents.len() as u64;
-    for (at, (name, bytes, own)) in (0..).zip(documents) {
-        let loaded = DocumentView::new(recipe.kind, &bytes);
-        explain(out, args, filter, &name, loaded.document().with_vector(&vectors.beside(at, own)?))?;
+    for (at, (name, held, own)) in (0..).zip(documents) {
+        let view = held.view();
+        explain(out, args, filter, &name, view.document().with_vector(&vectors.beside(at, own)?))?;
     }
     vectors.conclude(n)
 }

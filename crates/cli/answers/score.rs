@@ -5,8 +5,9 @@ use std::io::{ErrorKind, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, anyhow, bail, ensure};
 use clap::Args;
+use tamis_mail::not_mail;
 use tamis_mail::passthrough::{self, Head, fields, head_with, label_field};
 use tamis_program::{
     Contents, ERROR, LazyModel, Passthrough, Stream, json_line, say, shown, shown_path, survive_file_limits,
@@ -14,8 +15,8 @@ use tamis_program::{
 };
 use tamis_train::{Filter, Kind, Limits, Score, Scratch};
 
-use crate::args::{ListArgs, LogArg, ModelArgs, VectorArgs, VerdictArgs};
-use crate::input::{DocumentView, VectorSource, foreign, most_of_document, part, table_texts};
+use crate::args::{ListArgs, LogArg, ModelArgs, TextCommandArgs, VectorArgs, VerdictArgs};
+use crate::input::{DocumentView, FileReader, HeldDocument, VectorSource, most_of_document, part, table_texts};
 use crate::output::{DocumentVerdict, VerdictLog, message_id, say_limits};
 
 #[derive(Args)]
@@ -61,6 +62,8 @@ pub(crate) struct ScoreArgs {
     #[arg(long, requires = "passthrough")]
     pub(crate) keep_headers: bool,
     #[command(flatten)]
+    pub(crate) text: TextCommandArgs,
+    #[command(flatten)]
     pub(crate) vectors: VectorArgs,
     #[command(flatten)]
     pub(crate) log: LogArg,
@@ -91,15 +94,15 @@ pub(crate) fn run(args: &ScoreArgs) -> Result<u8> {
     if is_one && files.is_empty() {
         files.push("-".into());
     }
-    let reader = ScoreReader { kind, mbox: args.mbox, most };
+    let reader = ScoreReader { kind, mbox: args.mbox, most, files: FileReader::new(&args.text)? };
     // an encoder gets all texts before they are scored, so the documents are held meanwhile
     let mut held = Vec::new();
     let vectors = VectorSource::for_model(&args.vectors, recipe, |encoder| {
         for file in &files {
             let mut documents = Vec::new();
-            let read = reader.read(Path::new(file), None, &mut |name, bytes, _| {
-                encoder.send(&DocumentView::new(kind, bytes).document().text(recipe))?;
-                documents.push((name.to_owned(), bytes.to_vec()));
+            let read = reader.read(Path::new(file), None, &mut |name, document, _| {
+                encoder.send(&document.document().text(recipe))?;
+                documents.push((name.to_owned(), HeldDocument::new(document.document())));
                 Ok(())
             });
             held.push((documents, read));
@@ -107,7 +110,7 @@ pub(crate) fn run(args: &ScoreArgs) -> Result<u8> {
         Ok(())
     })?;
     let mut scorer =
-        ScoreWriter { args, model, kind, vectors, scratch: Scratch::default(), log, n: 0, status: 2 };
+        ScoreWriter { args, model, vectors, scratch: Scratch::default(), log, n: 0, status: 2 };
     let mut outcome = 0;
     let mut held = held.into_iter();
     for file in &files {
@@ -115,10 +118,10 @@ pub(crate) fn run(args: &ScoreArgs) -> Result<u8> {
         let answered = match held.next() {
             Some((documents, read)) => {
                 let mut documents = documents.into_iter();
-                documents.try_for_each(|(name, bytes)| scorer.answer(&name, &bytes, Vec::new())).and(read)
+                documents.try_for_each(|(name, held)| scorer.answer(&name, &held.view(), Vec::new())).and(read)
             }
-            None => reader.read(Path::new(file), column.as_deref(), &mut |name, bytes, own| {
-                scorer.answer(name, bytes, own)
+            None => reader.read(Path::new(file), column.as_deref(), &mut |name, document, own| {
+                scorer.answer(name, document, own)
             }),
         };
         match answered {
@@ -135,8 +138,8 @@ pub(crate) fn run(args: &ScoreArgs) -> Result<u8> {
     Ok(if is_one && scorer.n == 1 && !args.exit_zero { scorer.status } else { outcome })
 }
 
-/// What is done with a document: its name, its bytes, and the vector in its row.
-type Visit<'v> = &'v mut dyn FnMut(&OsStr, &[u8], Vec<f32>) -> Result<()>;
+/// What is done with a document, its name, and the vector in its row.
+type Visit<'v> = &'v mut dyn FnMut(&OsStr, &DocumentView<'_>, Vec<f32>) -> Result<()>;
 
 /// Reads the documents of files.
 struct ScoreReader {
@@ -144,6 +147,7 @@ struct ScoreReader {
     mbox: bool,
     /// Maximum bytes to read of a message.
     most: usize,
+    files: FileReader,
 }
 
 impl ScoreReader {
@@ -154,7 +158,7 @@ impl ScoreReader {
         {
             for row in rows {
                 let (name, text, vector) = row?;
-                visit(&name, text.as_bytes(), vector)?;
+                visit(&name, &DocumentView::Text(text.into()), vector)?;
             }
             return Ok(());
         }
@@ -166,18 +170,17 @@ impl ScoreReader {
             }
             stream => stream.with_context(name)?,
         };
-        // a message can begin with any bytes
-        if let Some(what) = foreign(self.kind, stream.start()).filter(|_| self.kind != Kind::Mail) {
-            bail!("{}: expected {}, got {what}", name(), self.kind);
-        }
         match stream.contents(self.mbox, self.most).with_context(name)? {
             Contents::One(stream) => {
                 let document = stream.into_document(self.kind, self.most as u64).with_context(name)?;
+                let document = self.files.read(self.kind, path, &document);
+                let document = document.map_err(|what| anyhow!("{}: expected {}, got {what}", name(), self.kind))?;
                 visit(path.as_os_str(), &document, Vec::new())
             }
             Contents::Several(mut messages) => messages.try_for_each(|message| {
                 let message = message.with_context(name)?;
-                visit(&part(path, message.number as u64), &message.bytes, Vec::new())
+                let document = DocumentView::of_message(self.kind, &message.bytes);
+                visit(&part(path, message.number as u64), &document, Vec::new())
             }),
         }
     }
@@ -187,7 +190,6 @@ impl ScoreReader {
 struct ScoreWriter<'a, Open> {
     args: &'a ScoreArgs,
     model: LazyModel<Open>,
-    kind: Kind,
     vectors: VectorSource,
     scratch: Scratch,
     log: Option<VerdictLog>,
@@ -199,11 +201,10 @@ struct ScoreWriter<'a, Open> {
 
 impl<Open: Fn() -> Result<Filter>> ScoreWriter<'_, Open> {
     /// Scores a document, whose row may have a vector of its `own`.
-    fn answer(&mut self, name: &OsStr, bytes: &[u8], own: Vec<f32>) -> Result<()> {
+    fn answer(&mut self, name: &OsStr, document: &DocumentView<'_>, own: Vec<f32>) -> Result<()> {
         let vector = self.vectors.beside(self.n, own)?;
         let ScoreWriter { args, model, scratch, log, .. } = self;
         let (line, status, label, log_odds) = model.ask(|filter| {
-            let document = DocumentView::new(filter.information().recipe.kind, bytes);
             let score = filter.score(document.document().with_vector(&vector), scratch)?;
             let line = line(args, filter, name, &score, scratch)?;
             // copy the label only if it is logged
@@ -220,7 +221,7 @@ impl<Open: Fn() -> Result<Filter>> ScoreWriter<'_, Open> {
             other => other.context("standard output")?,
         }
         if let Some(log) = log {
-            let id = if self.kind == Kind::Mail { message_id(bytes) } else { String::new() };
+            let id = if let DocumentView::Mail(bytes) = document { message_id(bytes) } else { String::new() };
             log.verdict(&id, &label, log_odds, !scratch.limits_hit().is_empty());
         }
         Ok(())
@@ -309,6 +310,7 @@ fn annotate(
         let is_mail = recipe.kind == Kind::Mail;
         ensure!(is_mail, "--passthrough: expected a model of mail, got one of {}", recipe.kind);
         message.read_for(&recipe.limits)?;
+        not_mail(message.bytes()).map_or(Ok(()), |what| Err(anyhow!("expected mail, got {what}")))?;
         let mut scratch = Scratch::default();
         let score = filter.score_mail(&message.mail(&recipe.limits)?, &mut scratch)?;
         let is_of_topics = filter.classes().len() > 2 || filter.spam().is_none();

@@ -25,6 +25,15 @@ pub(crate) struct ListArgs {
     pub(crate) null: bool,
 }
 
+/// Programs that read documents.
+#[derive(Args, Clone, Default)]
+pub(crate) struct TextCommandArgs {
+    /// Read files of this ending by a program that gets the file on standard input and writes its text, in UTF-8, to standard
+    /// output, such as '.doc=antiword -'. PDF is read by pdftotext, where it is installed. May be repeated
+    #[arg(long, value_name = ".ENDING=COMMAND")]
+    pub(crate) text_command: Vec<String>,
+}
+
 /// Documents that belong together.
 #[derive(Args)]
 #[command(next_help_heading = "Groups")]
@@ -75,6 +84,9 @@ pub(crate) struct InputArgs {
     /// CSV and TSV have no header row: columns have numbers instead of names
     #[arg(long)]
     pub(crate) no_header: bool,
+    /// Sheet of workbooks (.xlsx, .ods) that are read as tables [default: the first that is not empty]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) sheet: Option<String>,
     /// Column of the label in tables: a name, or a number from 1 [default: label]
     #[arg(long, value_name = "COLUMN")]
     pub(crate) label_column: Option<String>,
@@ -87,6 +99,8 @@ pub(crate) struct InputArgs {
     /// Column of the text [default: text]
     #[arg(long, value_name = "COLUMN")]
     pub(crate) text_column: Option<String>,
+    #[command(flatten)]
+    pub(crate) text: TextCommandArgs,
     #[command(flatten)]
     pub(crate) vectors: VectorArgs,
     /// Number of threads [default: one per core]

@@ -8,6 +8,7 @@ use clap::Args;
 use tamis_train::evaluate::{HeldOutLabels, HeldOutScore};
 use tamis_train::{ClassId, Classes, Decision};
 
+use crate::input::Stock;
 use crate::args::{
     GroupArgs, InputArgs, LabelsArgs, ModelArgs, Order, RecipeArgs, ScoringArgs, TableArgs, UnlabelledArgs,
     VerdictArgs, at_least,
@@ -94,6 +95,8 @@ pub(crate) struct EvaluationRun {
     pub(crate) learned: Option<Vec<bool>>,
     /// The exit status.
     pub(crate) status: u8,
+    /// What was found, read or not.
+    pub(crate) stock: Stock,
 }
 
 /// Held-out documents of one label or of many, by name.

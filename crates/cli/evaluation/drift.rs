@@ -95,7 +95,11 @@ pub(crate) fn run(args: &DriftArgs) -> Result<u8> {
     if let Some(html) = &args.html {
         write_page(html, &drift_page(&file_name(path.as_os_str()), filter.classes(), &drift))?;
     }
-    let json = args.json.then(|| drift.to_json(filter.classes()));
+    let stock = corpus.as_ref().map(Corpus::stock);
+    let mut json = args.json.then(|| drift.to_json(filter.classes()));
+    if let (Some(json), Some(stock)) = (&mut json, &stock) {
+        json["found"] = serde_json::to_value(stock)?;
+    }
     print_out(json, |out| print(out, &drift, filter.classes()))?;
     let status = corpus.map_or(0, |corpus| corpus.conclude(unreadable));
     Ok(if status == 0 && drift.is_found() == Some(true) { DRIFT } else { status })

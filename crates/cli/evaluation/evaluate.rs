@@ -1,6 +1,7 @@
 //! `tamis evaluate`
 
 use std::ffi::{OsStr, OsString};
+use std::io::Write;
 use std::fs::File;
 
 use anyhow::{Context, Result, bail, ensure};
@@ -12,11 +13,11 @@ use tamis_train::{ClassId, Classes, Document, Filter, Score};
 use crate::evaluation::arguments::{EvaluateArgs, EvaluationRun, Outcomes};
 use crate::evaluation::hold_out::by_learning;
 use crate::evaluation::report::print_evaluation;
-use crate::input::{Attributes, Corpus, CorpusScorer, SourceScope, columns};
+use crate::input::{Attributes, Corpus, CorpusScorer, SourceScope, Stock, columns};
 use crate::output::{Canvas, file_name, print_out, to_text, write_page};
 
 pub(crate) fn run(args: &EvaluateArgs) -> Result<u8> {
-    let EvaluationRun { classes, spam, decision, outcomes, learned, status } = evaluated(args, false)?;
+    let EvaluationRun { classes, spam, decision, outcomes, learned, status, stock } = evaluated(args, false)?;
     let (evaluation, mislabels) = match outcomes {
         Outcomes::One(named) => {
             check_some(named.len())?;
@@ -46,8 +47,14 @@ pub(crate) fn run(args: &EvaluateArgs) -> Result<u8> {
         write_page(path, &EvaluationReport { title, evaluation, decision, mislabels }.page())?;
     }
     // through a value, which sorts the keys
-    let json = args.json.then(|| serde_json::to_value(&evaluation)).transpose()?;
-    print_out(json, |out| print_evaluation(out, &evaluation, Canvas::of_stdout()))?;
+    let mut json = args.json.then(|| serde_json::to_value(&evaluation)).transpose()?;
+    if let Some(json) = &mut json {
+        json["found"] = serde_json::to_value(&stock)?;
+    }
+    print_out(json, |out| {
+        stock.left_out().map_or(Ok(()), |line| writeln!(out, "{line}\n"))?;
+        print_evaluation(out, &evaluation, Canvas::of_stdout())
+    })?;
     Ok(status)
 }
 
@@ -89,7 +96,7 @@ pub(crate) fn evaluated(args: &EvaluateArgs, is_compared: bool) -> Result<Evalua
     let classes = filter.classes();
     if filter.has_many_labels() {
         ensure!(!is_compared, "expected a model of one label a document, got many");
-        let (named, learned, status) = by_model(args, &filter, |scorer, given, document| {
+        let (named, learned, status, stock) = by_model(args, &filter, |scorer, given, document| {
             scorer.score(document)?;
             let labels = scorer.scratch.labels().iter().map(|of| of.label);
             Ok(HeldOutLabels::new(classes, given.label, labels, scorer.scratch.probabilities()))
@@ -99,9 +106,9 @@ pub(crate) fn evaluated(args: &EvaluateArgs, is_compared: bool) -> Result<Evalua
         note_unknown(classes, &all);
         let outcomes = Outcomes::Many(names.into_iter().zip(outcomes).collect());
         let learned = Some(learned);
-        return Ok(EvaluationRun { classes: all, spam: None, decision: None, outcomes, learned, status });
+        return Ok(EvaluationRun { classes: all, spam: None, decision: None, outcomes, learned, status, stock });
     }
-    let (named, learned, status) = by_model(args, &filter, |scorer, given, document| {
+    let (named, learned, status, stock) = by_model(args, &filter, |scorer, given, document| {
         let (score, class) = (scorer.score(document)?, classes.index(given.label));
         let probability = class.map_or(0.0, |class| scorer.scratch.probabilities()[usize::from(class)]);
         Ok((given.label.to_owned(), score, probability))
@@ -120,6 +127,7 @@ pub(crate) fn evaluated(args: &EvaluateArgs, is_compared: bool) -> Result<Evalua
         outcomes,
         learned: Some(learned),
         status,
+        stock,
     })
 }
 
@@ -127,12 +135,12 @@ pub(crate) fn evaluated(args: &EvaluateArgs, is_compared: bool) -> Result<Evalua
 type NamedOutcomes<T> = Vec<(OsString, T)>;
 
 /// Scores documents with a model that should not have learned them. Returns what `hold_out` makes of each by its name,
-/// whether the model has learned each, and the exit status.
+/// whether the model has learned each, the exit status, and what was found.
 fn by_model<T: Send>(
     args: &EvaluateArgs,
     filter: &Filter,
     hold_out: impl Fn(&mut CorpusScorer<'_>, Attributes<'_>, Document<'_>) -> Result<T> + Sync,
-) -> Result<(NamedOutcomes<T>, Vec<bool>, u8)> {
+) -> Result<(NamedOutcomes<T>, Vec<bool>, u8, Stock)> {
     let recipe = filter.information().recipe;
     let corpus = Corpus::find_for(&args.sources, SourceScope::Labelled, &args.input, recipe)?;
     let corpus = corpus.labelled(args.labels.for_model(filter)?, filter.classes());
@@ -153,7 +161,7 @@ fn by_model<T: Send>(
     )?;
     filter.check_unchanged()?;
     columns::say_missing(recipe, &CorpusScorer::missing(&finished.states));
-    Ok((outcomes, is_learned, corpus.conclude(finished.unreadable)))
+    Ok((outcomes, is_learned, corpus.conclude(finished.unreadable), corpus.stock()))
 }
 
 /// Names the labels among `all` that the model does not have.

@@ -117,7 +117,7 @@ pub(super) fn by_learning(args: &EvaluateArgs) -> Result<EvaluationRun> {
     };
     let decision = (classes.len() == 2).then_some(decision);
     let status = corpus.conclude(unreadable + unread);
-    Ok(EvaluationRun { classes, spam, decision, outcomes, learned: None, status })
+    Ok(EvaluationRun { classes, spam, decision, outcomes, learned: None, status, stock: corpus.stock() })
 }
 
 /// The label that counts as spam: that of --spam-label, else one with a name that means spam.

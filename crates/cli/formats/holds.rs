@@ -23,31 +23,37 @@ pub(crate) enum Holds {
     Json,
     /// A line per text, with its labels in it as fastText writes them.
     FastText,
+    /// A sheet of a workbook, read as CSV.
+    Sheet,
+    /// The files of a zip archive, each a document.
+    Archive,
 }
 
 impl Holds {
     /// Table formats, by their names on the command line.
-    pub(crate) const TABLES: [(&str, Holds); 5] = [
+    pub(crate) const TABLES: [(&str, Holds); 6] = [
         ("csv", Holds::Csv),
         ("tsv", Holds::Tsv),
         ("jsonl", Holds::Jsonl),
         ("json", Holds::Json),
         ("fasttext", Holds::FastText),
+        ("sheet", Holds::Sheet),
     ];
 
     /// File name extensions of files that hold many documents, in any case.
-    const ENDINGS: [(&str, Holds); 6] = [
+    const ENDINGS: [(&str, Holds); 7] = [
         ("csv", Holds::Csv),
         ("tsv", Holds::Tsv),
         ("jsonl", Holds::Jsonl),
         ("ndjson", Holds::Jsonl),
         ("mbox", Holds::Mbox),
         ("mbx", Holds::Mbox),
+        ("zip", Holds::Archive),
     ];
 
     /// Whether it is a table.
     pub(crate) fn is_table(self) -> bool {
-        !matches!(self, Holds::One | Holds::Mbox)
+        !matches!(self, Holds::One | Holds::Mbox | Holds::Archive)
     }
 
     /// The contents of a file by its name. For files found in a folder only the name counts, because a single message

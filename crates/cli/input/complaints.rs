@@ -12,7 +12,7 @@ pub(super) enum SkipReason {
     /// It could not be read.
     Unreadable(String),
     /// It is a file of another kind that the user did not name.
-    Foreign(&'static str),
+    Foreign(String),
     /// It is a message of an mbox, or a row, that is not one to learn.
     NotToLearn(&'static str, &'static str),
     /// It contradicts what the user says of it, which ends the pass.
@@ -36,7 +36,7 @@ fn most_named() -> usize {
 pub(super) struct Complaints {
     pub(super) unreadable: usize,
     /// Number of files of each kind, and of messages and rows that are not to learn by the reason.
-    skipped: BTreeMap<(&'static str, &'static str), u64>,
+    pub(super) skipped: BTreeMap<(&'static str, String), u64>,
     /// The file of the last unreadable document.
     path: PathBuf,
     /// Number of its unreadable documents.
@@ -57,13 +57,12 @@ impl Complaints {
                     say!("tamis: {}: {error}", shown_path(&item.name()));
                 }
             }
-            SkipReason::NotToLearn(noun, why) => *self.skipped.entry((noun, why)).or_default() += 1,
+            SkipReason::NotToLearn(noun, why) => *self.skipped.entry((noun, why.to_owned())).or_default() += 1,
             SkipReason::Foreign(what) => {
-                let n = self.skipped.entry(("file", what)).or_default();
-                *n += 1;
-                if *n <= most_named() as u64 {
+                if self.skipped.get(&("file", what.clone())).is_none_or(|n| *n < most_named() as u64) {
                     say!("tamis: {}: skipped: {what}", shown_path(&item.name()));
                 }
+                *self.skipped.entry(("file", what)).or_default() += 1;
             }
         }
     }

@@ -1,8 +1,10 @@
 //! The documents of a command: finds them in all sources, and visits them.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use anyhow::{Result, bail};
 use tamis_program::{ERROR, counted, note, say, shown_path, told};
@@ -12,10 +14,13 @@ use crate::args::{GroupArgs, InputArgs};
 use crate::formats::holds::Holds;
 use crate::formats::labels::{RowLabels, whole_number};
 use crate::formats::record::{TableRecord, TableRow};
+use crate::input::complaints::Complaints;
 use crate::input::file::{InputFile, SourceArg, SourceScope, leave_out};
 use crate::input::find::{find, find_tables, recognise};
 use crate::input::items::whole_rows;
 use crate::input::listing::SourceFiles;
+use crate::input::reading::FileReader;
+use crate::input::stock::Stock;
 use crate::input::vectors::VectorSource;
 
 /// All documents of a command.
@@ -41,6 +46,10 @@ pub(crate) struct Corpus<'a> {
     pub(super) groups: Option<&'a GroupArgs>,
     /// The column of tables that holds the weights of rows.
     pub(super) weight: Option<&'a str>,
+    /// What makes documents of files.
+    pub(super) reader: FileReader,
+    /// What the last pass has found.
+    stock: Mutex<Stock>,
     /// The vectors of the documents.
     pub(super) vectors: VectorSource,
     /// Whether any document that was read has a group.
@@ -72,6 +81,8 @@ impl<'a> Corpus<'a> {
             has_decimals: AtomicBool::new(false),
             groups: None,
             weight: None,
+            reader: FileReader::new(&input.text)?,
+            stock: Mutex::default(),
             vectors: VectorSource::default(),
             has_groups: AtomicBool::new(false),
             has_bar: !input.is_by_line,
@@ -130,6 +141,7 @@ impl<'a> Corpus<'a> {
             }
             corpus.add(argument, found);
         }
+        corpus.files.iter_mut().for_each(|file| file.sheet = input.sheet.as_deref().map(Into::into));
         let kind = kind.map_or_else(|| recognise(&corpus.files), |(kind, _)| Ok(Some(kind)))?;
         corpus.kind = kind.unwrap_or(Kind::Text);
         corpus.leave_out_duplicates(&[]);
@@ -307,13 +319,37 @@ impl<'a> Corpus<'a> {
         })
     }
 
-    /// Prints how many documents could not be read, and returns the exit status: an error if the user named one of
-    /// them, or with --strict.
+    /// Prints what was found, and how many documents could not be read. Returns the exit status: an error if the user named
+    /// one of them, if there is nothing else, or with --strict.
     pub(crate) fn conclude(&self, unreadable: usize) -> u8 {
         let failed = self.failed.load(Ordering::Relaxed);
         if unreadable > 0 {
             say!("tamis: {} could not be read", counted(unreadable as u64, "document"));
         }
-        if failed > 0 || unreadable > 0 && self.input.strict { ERROR } else { 0 }
+        let stock = self.stock();
+        let is_nothing = stock.read == 0 && stock.n_not_read() > 0;
+        if let Some(line) = stock.line() {
+            note!("{line}");
+        }
+        if is_nothing {
+            say!("tamis: expected documents that can be read, got none");
+        }
+        if failed > 0 || is_nothing || unreadable > 0 && self.input.strict { ERROR } else { 0 }
+    }
+
+    /// What the last pass has found.
+    pub(crate) fn stock(&self) -> Stock {
+        self.stock.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Remembers what a pass has found.
+    pub(super) fn take_stock(&self, read: u64, complaints: &Complaints) {
+        let skipped = complaints.skipped.iter().filter(|((noun, _), _)| *noun == "file");
+        let mut not_read: BTreeMap<_, _> = skipped.map(|((_, what), n)| (what.clone(), *n)).collect();
+        if complaints.unreadable > 0 {
+            not_read.insert("an error".to_owned(), complaints.unreadable as u64);
+        }
+        let stock = Stock { read, formats: self.reader.take_formats(), not_read };
+        *self.stock.lock().unwrap_or_else(PoisonError::into_inner) = stock;
     }
 }

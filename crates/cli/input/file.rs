@@ -2,20 +2,22 @@
 
 use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Cursor, Read};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Context, Result, bail};
+use tamis_documents::Format;
 use tamis_program::{Stream, read_start, shown_path};
 use tamis_train::Kind;
 
 use crate::args::ListArgs;
 use crate::formats::holds::{Holds, extension_is};
 use crate::formats::json::{Elements, begins_array};
-use crate::input::reading::{foreign, open};
+use crate::formats::sheet::sheet_as_csv;
+use crate::input::reading::open;
 use crate::output::from_text;
 
 /// The documents that a command wants from its sources.
@@ -54,6 +56,9 @@ impl SourceArg {
     }
 }
 
+/// Maximum bytes of a workbook that is read as a table.
+const MOST_OF_WORKBOOK: u64 = 256 << 20;
+
 /// A file or a stream that is one document, or holds many.
 #[derive(Clone, Default)]
 pub(crate) struct InputFile {
@@ -68,6 +73,8 @@ pub(crate) struct InputFile {
     pub(crate) in_maildir: bool,
     /// A stream, which can be read only once: it is taken when it is its turn.
     pub(crate) once: Option<Arc<Mutex<Option<Stream>>>>,
+    /// The sheet to read of a workbook; the first that is not empty by default.
+    pub(crate) sheet: Option<Arc<str>>,
     /// The file's inode, if listing returned it.
     pub(crate) inode: Option<u64>,
 }
@@ -104,9 +111,15 @@ impl InputFile {
         if !self.holds.is_table() {
             return Ok(reader);
         }
+        if self.holds == Holds::Sheet {
+            let mut bytes = Vec::new();
+            reader.take(MOST_OF_WORKBOOK).read_to_end(&mut bytes).with_context(|| shown_path(&self.path))?;
+            let csv = sheet_as_csv(bytes, self.sheet.as_deref()).with_context(|| shown_path(&self.path))?;
+            return Ok(Box::new(Cursor::new(csv)));
+        }
         let start = reader.fill_buf().with_context(|| shown_path(&self.path))?;
-        if let Some(what) = foreign(Kind::Table, start) {
-            bail!("{}: expected a table, got {what}", shown_path(&self.path));
+        if let Some(format) = Format::of(start) {
+            bail!("{}: expected a table, got {}", shown_path(&self.path), format.name());
         }
         let is_array = matches!(self.holds, Holds::Json | Holds::Jsonl) && begins_array(start);
         Ok(if is_array { Box::new(BufReader::new(Elements::new(reader))) } else { reader })

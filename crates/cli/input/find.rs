@@ -1,14 +1,16 @@
 //! Finds the documents of a source.
 
 use std::collections::BTreeMap;
-use std::io;
+use std::io::{self, BufRead};
 use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
+use memchr::memmem;
 use rayon::prelude::*;
 use tamis_mail::mbox::looks_like_mbox;
-use tamis_mail::{looks_like_mail, maildir};
+use tamis_documents::{Format, is_binary};
+use tamis_mail::{lacks_header, looks_like_mail, maildir, not_mail};
 use tamis_program::{Stream, read_start, shown, shown_path};
 use tamis_train::Kind;
 
@@ -17,7 +19,7 @@ use crate::formats::json::{begins_array, begins_object_line};
 use crate::formats::record::looks_like_fasttext;
 use crate::input::file::{InputFile, SourceArg, SourceScope};
 use crate::input::listing::SourceFiles;
-use crate::input::reading::{foreign, foreign_or_binary, lacks_header};
+use crate::input::reading::foreign;
 
 /// Lists the documents of a source in a stable order. `wanted` says whether each must have a label, and whether links
 /// may lead out of a folder.
@@ -56,8 +58,11 @@ pub(crate) fn find(
         };
         let is_one = file.holds == Holds::One && kind != Some(Kind::Mail);
         let may_be_rows = is_one && matches!(wanted, SourceScope::Labelled | SourceScope::WhatIsThere);
+        let is_workbook = is_one && file.once.is_none() && extension_is(path, &["xlsx", "xlsb", "xls", "ods"]);
+        let is_table = || kind == Some(Kind::Table) || labelled && label.is_none() || has_text_column(&file);
         let holds = match format {
             Some(format) => format,
+            None if is_workbook && is_table() => Holds::Sheet,
             None if may_be_rows && looks_like_fasttext(&file.start()) => Holds::FastText,
             None => file.holds,
         };
@@ -67,7 +72,7 @@ pub(crate) fn find(
         let may_be_mbox = |file: &&mut InputFile| !file.holds.is_table() && !file.in_maildir;
         // what cannot be read is reported when it is its turn
         listing.files.par_iter_mut().filter(may_be_mbox).for_each(|file| {
-            file.holds = mbox_or_one(&file.path, file.holds).unwrap_or(file.holds);
+            file.holds = mbox_or_one(&file.path, file.holds, false).unwrap_or(file.holds);
         });
         if wanted != SourceScope::WhatIsThere {
             // by their names
@@ -75,9 +80,9 @@ pub(crate) fn find(
             listing.leave_out("deleted message", is_deleted);
         }
     }
-    let without_label = |p: &&InputFile| p.label.is_none() && !p.holds.is_table();
+    let without_label = |p: &&InputFile| p.label.is_none() && matches!(p.holds, Holds::One | Holds::Mbox);
     if let Some(file) = listing.files.iter().find(without_label).filter(|_| labelled) {
-        if let Some(what) = foreign(Kind::Text, &file.start()) {
+        if let Some(what) = foreign(&file.start()) {
             bail!("{}: expected labelled documents, got {what}", shown_path(&file.path));
         }
         bail!("{}: expected a label, as in LABEL={}", shown_path(&file.path), shown_path(path));
@@ -112,7 +117,7 @@ pub(crate) fn recognise(files: &[InputFile]) -> Result<Option<Kind>> {
         let (start, is_mbox) = (file.start(), file.holds == Holds::Mbox);
         let has_header = !lacks_header(&start);
         let is_mail = is_mbox || looks_like_mail(&start) || has_header && file.is_mail_by_name();
-        if is_mail || !start.is_empty() && foreign_or_binary(Kind::Text, &start).is_none() {
+        if is_mail || !start.is_empty() && may_have_text(&start) {
             let kind = if is_mail { 0 } else { 2 - usize::from(has_header) };
             // an mbox has many messages, unless it is damaged
             labels.entry(&file.label).or_default()[kind] += if is_mbox && !start.is_empty() { 3 } else { 1 };
@@ -151,21 +156,38 @@ pub(crate) fn holds_of(path: &Path, mbox: bool) -> Result<Holds> {
             }
         }
         holds if holds.is_table() => holds,
-        holds => mbox_or_one(path, holds).with_context(|| shown_path(&path))?,
+        holds => mbox_or_one(path, holds, true).with_context(|| shown_path(&path))?,
     })
 }
 
-/// Whether a file, which by its name holds `by_name`, holds the messages of an mbox or is one document.
-fn mbox_or_one(path: &Path, by_name: Holds) -> io::Result<Holds> {
-    if by_name == Holds::One && extension_is(path, &["eml", "emlx", "msg", "txt"]) {
+/// Whether the first row of a workbook names a column of text, so that it is a table and not a document.
+fn has_text_column(file: &InputFile) -> bool {
+    let rows = InputFile { holds: Holds::Sheet, ..file.clone() }.open();
+    let mut names = Vec::new();
+    rows.is_ok_and(|mut rows| rows.read_until(b'\n', &mut names).is_ok())
+        && memmem::find(&names.to_ascii_lowercase(), b"\"text\"").is_some()
+}
+
+/// Whether a file with this beginning is text, or a document whose text may be read.
+fn may_have_text(start: &[u8]) -> bool {
+    Format::of(start).map_or_else(|| !is_binary(start), |format| format.has_text() || format == Format::Pdf)
+}
+
+/// Whether a file, which by its name holds `by_name`, holds the messages of an mbox or is one document. What is found in a
+/// folder is looked at only if its name does not say that it is one.
+fn mbox_or_one(path: &Path, by_name: Holds, named: bool) -> io::Result<Holds> {
+    if by_name == Holds::One && !named && extension_is(path, &["eml", "emlx", "msg", "txt"]) {
         return Ok(Holds::One);
     }
     let start = read_start(path, 4096)?;
-    let is_mbox = match by_name {
-        Holds::Mbox => foreign(Kind::Mail, &start).is_none(),
-        _ => looks_like_mbox(&start) && Stream::open(path)?.is_mbox(),
-    };
-    Ok(if is_mbox { Holds::Mbox } else { Holds::One })
+    Ok(match by_name {
+        Holds::Mbox if not_mail(&start).is_none() => Holds::Mbox,
+        Holds::Archive | Holds::One if Format::of(&start) == Some(Format::Zip) && (named || by_name == Holds::Archive) => {
+            Holds::Archive
+        }
+        Holds::One if looks_like_mbox(&start) && Stream::open(path)?.is_mbox() => Holds::Mbox,
+        _ => Holds::One,
+    })
 }
 
 /// Lists the tables of a source. `format` is the format of a named file, if it is given.
@@ -174,7 +196,7 @@ pub(crate) fn find_tables(source: &SourceArg, format: Option<Holds>) -> Result<S
     match found.files.iter().find(|file| !file.holds.is_table()) {
         Some(file) => {
             let path = shown_path(&file.path);
-            if let Some(what) = foreign(Kind::Text, &file.start()) {
+            if let Some(what) = foreign(&file.start()) {
                 bail!("{path}: expected a table, got {what}");
             }
             bail!("{path}: expected a table (.csv, .tsv, .jsonl or a .json array), or --input-format")

@@ -13,6 +13,7 @@ use crate::formats::keep::{KeepColumns, KeptCells};
 use crate::formats::record::{TableRecord, TableRow};
 use crate::formats::records::{Cells, records};
 use crate::formats::table::{TextColumns, TextRows, rows};
+use crate::input::archive::MemberName;
 use crate::input::file::{InputFile, SourceArg, SourceScope};
 use crate::input::find::find;
 
@@ -21,6 +22,8 @@ pub(crate) struct Item<'p> {
     pub(crate) file: &'p InputFile,
     /// The number of a part of a larger file.
     pub(crate) number: Option<u64>,
+    /// The place of a file in an archive.
+    pub(crate) member: Option<MemberName>,
     /// Its place among all documents of a pass, from 0.
     pub(crate) at: u64,
     pub(crate) content: Content,
@@ -31,14 +34,15 @@ impl<'p> Item<'p> {
     pub(crate) fn unreadable(file: &'p InputFile, error: &anyhow::Error) -> Self {
         let (told, path) = (told(error), format!("{}: ", shown_path(&file.path)));
         let why = told.strip_prefix(&path).unwrap_or(&told).to_owned();
-        Item { file, number: None, at: 0, content: Content::Unreadable(why) }
+        Item { file, number: None, member: None, at: 0, content: Content::Unreadable(why) }
     }
 
     /// The name of the document for display.
     pub(crate) fn name(&self) -> Cow<'p, OsStr> {
-        match self.number {
-            None => Cow::Borrowed(self.file.path.as_os_str()),
-            Some(number) => Cow::Owned(part(&self.file.path, number)),
+        match (self.number, &self.member) {
+            (None, None) => Cow::Borrowed(self.file.path.as_os_str()),
+            (None, Some(member)) => Cow::Owned(self.file.path.join(&member.path).into()),
+            (Some(number), _) => Cow::Owned(part(&self.file.path, number)),
         }
     }
 

@@ -1,25 +1,27 @@
 //! A pass over the documents of a corpus: they are read ahead, processed by all threads, and finished in order.
 
 use std::borrow::Cow;
+use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::sync::{Mutex, PoisonError};
 use std::{mem, slice};
 
 use anyhow::{Result, anyhow, bail};
 use rayon::prelude::*;
-use tamis_mail::{looks_like_mail, mbox};
-use tamis_program::{is_encoded, note, plain, read_document, shown_path, told};
+use tamis_mail::{lacks_header, mbox, not_mail};
+use tamis_program::{note, plain, read_document, shown_path, told};
 use tamis_train::{Document, Error, ErrorKind, Kind, Limits, Trainer, is_missing};
 
 use crate::formats::holds::Holds;
 use crate::formats::labels::Label;
 use crate::formats::record::TableRow;
 use crate::formats::table::{TextColumns, TextRow};
+use crate::input::archive::archive_members;
 use crate::input::complaints::{Complaints, SkipReason};
 use crate::input::corpus::Corpus;
 use crate::input::file::{InputFile, SourceScope};
 use crate::input::items::{Content, Item, cell_of, text_rows, whole_rows};
-use crate::input::reading::{DocumentView, foreign, foreign_or_binary, lacks_header, most_of_document};
+use crate::input::reading::{DocumentView, most_of_document};
 use crate::output::PassProgress;
 
 /// The result of a pass.
@@ -106,12 +108,16 @@ impl Corpus<'_> {
         };
         let mut complaints = Complaints::default();
         let mut progress = self.progress();
+        let mut n_read = 0;
         let mut settle = |batch: Vec<BatchItem<'_, T>>| -> Result<()> {
             progress.add(batch.len() as u64);
             for BatchItem { item, state } in batch {
                 match state {
                     PassState::Waiting => (),
-                    PassState::Done(result) => done(&item, result)?,
+                    PassState::Done(result) => {
+                        n_read += 1;
+                        done(&item, result)?;
+                    }
                     PassState::Failed(error) => return Err(error),
                     PassState::Skipped(reason) => {
                         let is_failure = item.named() && matches!(reason, SkipReason::Unreadable(_));
@@ -150,6 +156,7 @@ impl Corpus<'_> {
         self.vectors.conclude(batches.n)?;
         progress.finish("read");
         complaints.finish();
+        self.take_stock(n_read, &complaints);
         if self.has_decimals.load(Ordering::Relaxed) {
             note!("labels such as 1.0 were read as the whole number that they are");
         }
@@ -244,32 +251,17 @@ impl Corpus<'_> {
                 let most = most_of_document(limits) as u64;
                 read_document(&item.file.path, self.kind, item.named(), most, buffer)
                     .map_err(|e| plain(&e))?;
-                match self.other_kind(item, buffer) {
-                    Some(what) if self.input.strict => return Err(self.expected(what).into()),
-                    Some(what) => return Err(SkipReason::Foreign(what)),
-                    None => (),
-                }
                 beside(whole(&label), self.whole(item, buffer)?.document(), Vec::new())
             }
-        }
-    }
-
-    /// What a file is that was found in a folder and is not a document of this kind.
-    fn other_kind(&self, item: &Item<'_>, bytes: &[u8]) -> Option<&'static str> {
-        let needs_header =
-            self.kind == Kind::Mail && self.wanted != SourceScope::WhatIsThere && !item.file.in_maildir;
-        match foreign_or_binary(self.kind, bytes) {
-            _ if item.named() => None,
-            None if needs_header && bytes.is_empty() => Some("an empty file"),
-            None if needs_header && lacks_header(bytes) => Some("a text without the header of mail"),
-            foreign => foreign,
         }
     }
 
     /// The label given with the file, or else the document's own. Empty unless each document must have one; then a
     /// missing label is an error. A label in a table must be the one that the user gives the table.
     fn label<'l>(&self, item: &'l Item<'_>, own: Label<'l>) -> Result<Cow<'l, str>, SkipReason> {
-        let given = item.file.label.as_deref().map(|given| self.labels.of_text(given.into()));
+        let given = item.file.label.as_deref();
+        let given = given.or_else(|| item.member.as_ref()?.label.as_deref());
+        let given = given.map(|given| self.labels.of_text(given.into()));
         let own = own.map(|own| own.map(|own| self.spelt(own)));
         let may_be_missing = !self.input.na_labels && item.file.holds != Holds::FastText;
         let is_missing =
@@ -295,26 +287,29 @@ impl Corpus<'_> {
         })
     }
 
-    /// Makes a document of these bytes. A document to learn may have been delivered as it is, and a message can begin
-    /// with any bytes.
-    fn whole<'b>(&self, item: &Item<'_>, bytes: &'b [u8]) -> Result<DocumentView<'b>, String> {
-        let what = match self.wanted {
-            SourceScope::WhatIsThere if self.kind == Kind::Mail => {
-                foreign(self.kind, bytes).filter(|_| !is_encoded(bytes) && !has_mail_behind(bytes))
-            }
-            SourceScope::WhatIsThere => foreign_or_binary(self.kind, bytes),
-            SourceScope::Documents | SourceScope::Inside if self.kind == Kind::Mail => None,
-            SourceScope::Documents | SourceScope::Inside | SourceScope::Labelled => foreign(self.kind, bytes),
-        };
-        match what.filter(|_| item.named()) {
-            Some(what) => Err(self.expected(what)),
-            None => Ok(DocumentView::new(self.kind, bytes)),
+    /// Makes a document of these bytes. What is something else is an error if the user named it, and else skipped. In a
+    /// folder, what is learned as mail must have a header.
+    fn whole<'b>(&self, item: &Item<'_>, bytes: &'b [u8]) -> Result<DocumentView<'b>, SkipReason> {
+        if item.file.holds == Holds::Mbox {
+            return Ok(DocumentView::of_message(self.kind, bytes));
         }
-    }
-
-    /// The error that a document is of another kind.
-    fn expected(&self, what: &str) -> String {
-        format!("expected {}, got {what}", self.kind)
+        let is_file = item.file.once.is_none() && !item.file.in_maildir;
+        let is_learned = self.kind == Kind::Mail && self.wanted != SourceScope::WhatIsThere;
+        let needs_header = is_learned && !item.named() && !item.file.in_maildir;
+        let read = match () {
+            () if needs_header && bytes.is_empty() => Err("an empty file".to_owned()),
+            () if needs_header && lacks_header(bytes) => {
+                Err(not_mail(bytes).unwrap_or("a text without the header of mail").to_owned())
+            }
+            () if is_file && mbox::looks_like_mbox(bytes) && mbox::holds_several(bytes) => {
+                Err("an mbox of several messages; --mbox reads it, or the name .mbox".to_owned())
+            }
+            () => self.reader.read(self.kind, Path::new(&item.name()), bytes),
+        };
+        read.map_err(|what| match item.named() || self.input.strict {
+            true => format!("expected {}, got {what}", self.kind).into(),
+            false => SkipReason::Foreign(what),
+        })
     }
 
     /// The label of a document, without reading its text.
@@ -344,7 +339,7 @@ impl Corpus<'_> {
 
     /// The documents of a file, in order.
     pub(super) fn items<'p>(&self, file: &'p InputFile, limits: &Limits) -> Result<Items<'p>> {
-        let item = move |number, content| Item { file, number, at: 0, content };
+        let item = move |number, content| Item { file, number, member: None, at: 0, content };
         let rows = match file.holds {
             Holds::One => {
                 let most = most_of_document(limits) as u64;
@@ -360,6 +355,13 @@ impl Corpus<'_> {
                 return Ok(Box::new((1..).zip(messages).map(move |(i, entry)| match entry {
                     Ok(entry) => item(Some(entry.number as u64), Content::Bytes(entry.bytes)),
                     Err(error) => item(Some(i), Content::Unreadable(plain(&error))),
+                })));
+            }
+            Holds::Archive => {
+                let members = archive_members(file)?.into_iter();
+                return Ok(Box::new(members.map(move |(member, content)| Item {
+                    member: Some(member),
+                    ..item(None, content)
                 })));
             }
             _ if self.kind == Kind::Table => {
@@ -380,12 +382,6 @@ impl Corpus<'_> {
         let bytes = self.files.iter().filter(holds_many).map(length).sum();
         PassProgress::new(self.files.len() as u64, bytes, self.has_bar)
     }
-}
-
-/// Whether mail follows the first lines, since a sender may put the first bytes of another kind of file before it.
-fn has_mail_behind(bytes: &[u8]) -> bool {
-    let mut lines = memchr::memchr_iter(b'\n', &bytes[..bytes.len().min(1 << 10)]).take(3);
-    lines.any(|end| looks_like_mail(&bytes[end + 1..]))
 }
 
 /// Whether an error is about one row only, which is skipped: a cell, or the label in the row.

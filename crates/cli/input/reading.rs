@@ -1,15 +1,21 @@
-//! Opens files that hold many documents, recognises files that hold neither text nor mail, and makes documents of bytes.
+//! Opens files that hold many documents, decides what a file is, and makes documents of bytes.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
+use std::mem;
 use std::os::fd::AsFd;
 use std::path::Path;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use tamis_mail::{Limits, Message};
-use tamis_program::{decoded, is_encoded};
+use anyhow::Result;
+use tamis_documents::{Format, is_binary};
+use tamis_mail::{Limits, decode_text, file_text, looks_like_mail, not_mail};
+use tamis_program::{TextCommands, decoded, is_encoded, plain};
 use tamis_train::{Document, Kind};
 
+use crate::args::TextCommandArgs;
 use crate::formats::records::Cells;
 use crate::output::ByteCounter;
 
@@ -30,78 +36,53 @@ pub(crate) fn most_of_document(limits: &Limits) -> usize {
     limits.bytes.saturating_add(4)
 }
 
-/// Files that are neither mail nor text: where their mark is, the mark, and what they are.
-const FOREIGN: [(usize, &[u8], &str); 32] = [
-    (0, b"%PDF-", "a PDF"),
-    (0, b"\x89PNG\r\n", "a PNG image"),
-    (0, b"\xff\xd8\xff", "a JPEG image"),
-    (0, b"GIF87a", "a GIF image"),
-    (0, b"GIF89a", "a GIF image"),
-    (0, b"II*\0", "a TIFF image"),
-    (0, b"MM\0*", "a TIFF image"),
-    (0, b"PK\x03\x04", "a zip archive"),
-    (0, b"PK\x05\x06", "a zip archive"),
-    (0, b"7z\xbc\xaf\x27\x1c", "a 7z archive"),
-    (0, b"Rar!\x1a\x07", "a rar archive"),
-    (257, b"ustar", "a tar archive; its files are read once they are unpacked"),
-    (0, b"\x7fELF", "a program (ELF)"),
-    (0, b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an Office document or Outlook message (OLE)"),
-    (0, b"SQLite format 3\0", "an SQLite database"),
-    (0, b"BZh", "a bzip2 file; only gzip and zstd are read through"),
-    (0, b"\xfd7zXZ\0", "an xz file; only gzip and zstd are read through"),
-    (0, b"\x04\x22\x4d\x18", "a lz4 file; only gzip and zstd are read through"),
-    (0, b"Dovecot-LZ4\x0d\x2a\x9b\xc5", "a lz4 file; only gzip and zstd are read through"),
-    // what could be read was unpacked before
-    (0, b"\x1f\x8b\x08", "a gzip file without mail or text in it"),
-    (0, b"\x28\xb5\x2f\xfd", "a zstd file without mail or text in it"),
-    (0, b"TAMIS\r\n\x1a", "a tamis model"),
-    (0, b"PAR1", "a Parquet file; duckdb and polars write its rows as JSON lines, which are read"),
-    (0, b"ARROW1\0\0", "an Arrow file; duckdb and polars write its rows as JSON lines, which are read"),
-    (0, b"\x01\x01\x01\x01\n", "an MMDF mailbox; write it as mbox"),
-    (0, b"BABYL OPTIONS:", "a Babyl mailbox (Rmail); write it as mbox"),
-    (0, b"*mbx*\r\n", "an mbx mailbox (UW imapd); mailutil writes it as mbox"),
-    (0, b"2 M1e C", "a dbox mailbox (Dovecot); doveadm backup writes it as Maildir"),
-    (0, b"!BDN", "an Outlook data file (PST); readpst writes it as mbox"),
-    (0, b"\xcf\xad\x12\xfe", "a mailbox of Outlook Express (DBX); readdbx writes it as mbox"),
-    (0, b"\x78\x9f\x3e\x22", "an attachment of Outlook (TNEF, winmail.dat)"),
-    (0, b"// <!-- <mdb:mork", "an index of Thunderbird (Mork)"),
-];
-
-/// Texts that are not mail.
-const NOT_MAIL: [(usize, &[u8], &str); 6] = [
-    (0, b"{\"", "JSON"),
-    (0, b"[{", "JSON"),
-    (0, b"BEGIN:V", "a calendar or address card"),
-    (0, b"#! rnews ", "a batch of news (rnews)"),
-    (0, b"HELO ", "a batch of SMTP commands"),
-    (0, b"EHLO ", "a batch of SMTP commands"),
-];
-
-/// What a file of another kind is, by its first bytes: neither mail nor text, or not mail if `kind` is mail.
-pub(crate) fn foreign(kind: Kind, start: &[u8]) -> Option<&'static str> {
-    let not_mail = if kind == Kind::Mail { &NOT_MAIL[..] } else { &[] };
-    let has = |at: usize, mark: &[u8]| start.get(at..).is_some_and(|rest| rest.starts_with(mark));
-    let (_, mark, what) = FOREIGN.iter().chain(not_mail).find(|(at, mark, _)| has(*at, mark))?;
-    // a text may begin with these three letters
-    let is_text = *mark == b"BZh" && start.get(4..10) != Some(b"1AY&SY");
-    (!is_text).then_some(what)
+/// Makes documents of the bytes of files. This is the one place where it is decided what a file is.
+pub(crate) struct FileReader {
+    commands: TextCommands,
+    /// How many documents of each format were read, other than plain text and mail.
+    formats: Mutex<BTreeMap<String, u64>>,
 }
 
-/// As [`foreign`], but also recognises binary data by zeros at the beginning.
-pub(crate) fn foreign_or_binary(kind: Kind, start: &[u8]) -> Option<&'static str> {
-    let window = &start[..start.len().min(512)];
-    foreign(kind, start)
-        .or_else(|| (window.contains(&0) && !tamis_mail::looks_like_mail(start)).then_some("binary data"))
-}
-
-/// Whether bytes have none of the header fields that most mail has, however damaged the header is.
-pub(crate) fn lacks_header(bytes: &[u8]) -> bool {
-    const FIELDS: [&str; 7] = ["from", "to", "subject", "date", "received", "message-id", "content-type"];
-    if tamis_mail::looks_like_mail(bytes) {
-        return false;
+impl FileReader {
+    pub(crate) fn new(args: &TextCommandArgs) -> Result<Self> {
+        Ok(FileReader { commands: TextCommands::new(&args.text_command)?, formats: Mutex::default() })
     }
-    let message = Message::parse(&bytes[..bytes.len().min(64 << 10)], &Limits::default());
-    FIELDS.iter().all(|field| message.header(field).is_none())
+
+    /// The document of this kind that a file of this name holds.
+    ///
+    /// # Errors
+    /// What it is instead.
+    pub(crate) fn read<'a>(&self, kind: Kind, path: &Path, bytes: &'a [u8]) -> Result<DocumentView<'a>, String> {
+        if kind == Kind::Mail {
+            return not_mail(bytes).map_or(Ok(DocumentView::Mail(bytes)), |what| Err(what.to_owned()));
+        }
+        let format = Format::of(bytes).filter(|_| !looks_like_mail(bytes));
+        let is_pdf = format == Some(Format::Pdf);
+        let text = match self.commands.for_file(Some(path), is_pdf) {
+            Some(command) => command.run(bytes).map_err(|error| plain(&error))?.into(),
+            None if is_pdf => return Err("a PDF; it is read where pdftotext (poppler-utils) is installed".to_owned()),
+            None => file_text(bytes).map_err(|unread| unread.what())?,
+        };
+        if let Some(format) = format {
+            *self.lock().entry(format.abbreviation().to_owned()).or_default() += 1;
+        }
+        Ok(DocumentView::Text(text))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<String, u64>> {
+        self.formats.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// How many documents of each format were read since the last call, other than plain text and mail.
+    pub(super) fn take_formats(&self) -> BTreeMap<String, u64> {
+        mem::take(&mut self.lock())
+    }
+}
+
+/// What a file with this beginning is, if it is not text.
+pub(crate) fn foreign(start: &[u8]) -> Option<&'static str> {
+    let format = Format::of(start).map(|format| format.name());
+    format.or_else(|| is_binary(start).then_some("binary data"))
 }
 
 /// A document's bytes as a document of some kind. Text that is not UTF-8 is read as windows-1252.
@@ -112,10 +93,11 @@ pub(crate) enum DocumentView<'a> {
 }
 
 impl<'a> DocumentView<'a> {
-    pub(crate) fn new(kind: Kind, bytes: &'a [u8]) -> Self {
+    /// A message of an mbox, whatever it begins with.
+    pub(crate) fn of_message(kind: Kind, bytes: &'a [u8]) -> Self {
         match kind {
             Kind::Mail => DocumentView::Mail(bytes),
-            Kind::Text | Kind::Table => DocumentView::Text(tamis_mail::decode_text(bytes, None)),
+            Kind::Text | Kind::Table => DocumentView::Text(decode_text(bytes, None)),
         }
     }
 

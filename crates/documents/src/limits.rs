@@ -35,18 +35,31 @@ pub struct Text {
 
 /// Why a document was not read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("expected a document with text, got {}", self.what())]
 #[non_exhaustive]
 pub enum Unread {
     /// It is encrypted.
-    #[error("expected a document without a password, got {} with one", .0.name())]
     Password(Format),
     /// Its bytes are cut short or changed.
-    #[error("expected a whole file, got {} that is damaged", .0.name())]
     Damaged(Format),
     /// It can be read, but has no text, such as a document of scanned pages.
-    #[error("expected text, got {} without any", .0.name())]
     NoText(Format),
+    /// It is neither text nor of a format that [`Format::of`] knows.
+    Binary,
     /// A format that [`text_of`](crate::text_of) cannot read, or none that [`Format::of`] knows.
-    #[error("expected a document, got {}", .0.map_or("text or data of no known format", |format| format.name()))]
     NoDocument(Option<Format>),
+}
+
+impl Unread {
+    /// What was found in place of a document, such as "a PDF with a password".
+    pub fn what(&self) -> String {
+        match self {
+            Unread::Password(format) => format!("{} with a password", format.name()),
+            Unread::Damaged(format) => format!("{} that is damaged", format.name()),
+            Unread::NoText(format) => format!("{} without text", format.name()),
+            Unread::NoDocument(Some(format)) => format.name().to_owned(),
+            Unread::NoDocument(None) => "text or data of no known format".to_owned(),
+            Unread::Binary => "binary data".to_owned(),
+        }
+    }
 }

@@ -38,6 +38,9 @@ pub mod passthrough;
 
 mod terms;
 
+mod file;
+
+pub use file::{file_text, lacks_header, not_mail};
 pub use html::markup::markup_to_text;
 #[cfg(any(test, feature = "reference"))]
 #[doc(hidden)]

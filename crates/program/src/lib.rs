@@ -10,6 +10,8 @@ mod expected;
 
 mod decoded;
 
+mod text_command;
+
 mod stream;
 
 mod passthrough;
@@ -29,3 +31,4 @@ pub use passthrough::rescue::{
 pub use passthrough::{Passthrough, standard_output};
 pub use stream::{Contents, Stream, read_document, read_start};
 pub use tamis_report::{counted, grouped};
+pub use text_command::{TextCommand, TextCommands};
