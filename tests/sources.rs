@@ -3,5 +3,6 @@
 pub mod compressed;
 mod every_kind;
 mod folders;
+mod kinds;
 mod stdin;
 pub mod trees;

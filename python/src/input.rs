@@ -211,3 +211,17 @@ fn name_of_set(set: &Bound<'_, PyAny>) -> Result<String> {
         }
     }
 }
+
+/// Returns the text of a file's bytes: of plain text in any encoding, a document (DOCX, PPTX, XLSX, ODT, ODP, ODS, EPUB, RTF, a
+/// notebook or a zip archive of these), or mail that is encoded. HTML keeps its tags, which filters of text do not read.
+///
+/// Raises `TamisError` if it is something else, such as an image, or has no text. PDF is left to other programs.
+///
+/// >>> import tamis
+/// >>> tamis.file_text(rb"{\rtf1 caf\'e9}").strip()
+/// 'café'
+#[pyfunction]
+pub(crate) fn file_text(data: &[u8]) -> Result<String> {
+    let text = tamis_mail::file_text(data).map_err(|unread| unread.to_string())?;
+    Ok(text.into_owned())
+}

@@ -18,6 +18,7 @@ mod _tamis {
         error::TamisError,
         filter::Filter,
         filter::learner::Learner,
+        input::file_text,
         model::explanation::{Explanation, Term},
         model::report::Report,
         model::score::{Score, Scores},

@@ -15,6 +15,7 @@ from tamis._tamis import (
     TamisError,
     Term,
     __version__,
+    file_text,
 )
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ __all__ = [
     "TamisError",
     "Term",
     "__version__",
+    "file_text",
 ]
 
 

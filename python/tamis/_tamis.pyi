@@ -21,6 +21,8 @@ _Path: TypeAlias = str | os.PathLike[str]
 class TamisError(ValueError):
     """A document, a label, an option or a model is not what it should be."""
 
+def file_text(data: bytes) -> str: ...
+
 @final
 class Score:
     """The score of one document."""

@@ -5,12 +5,11 @@ use crate::support::{World, root, stderr, stdout, verdict_fields};
 #[test]
 fn odd_messages_get_a_verdict_and_come_out_whole() {
     let world = World::with_mail_model();
-    let messages: [(&str, Vec<u8>); 8] = [
+    let messages: [(&str, Vec<u8>); 7] = [
         ("empty", b"".to_vec()),
         ("a lone header", b"Subject: cheap pills".to_vec()),
         ("a lone header with a line end", b"Subject: cheap pills\r\n".to_vec()),
         ("NUL bytes", b"Subject: \0\0\n\n\0cheap\0pills\0".to_vec()),
-        ("only NUL bytes", vec![0; 100_000]),
         ("invalid UTF-8", b"Subject: \xff\xfe\n\n\xc3\x28 \xa0\xa1 pills\n".to_vec()),
         ("no header", b"\n\njust text\n".to_vec()),
         ("bare carriage returns", b"Subject: a\r\rb\r".to_vec()),

@@ -177,7 +177,7 @@ fn every_door_takes_the_same_bytes_for_the_same_mail() {
         b"TAMIS\r\n\x1a",
     ];
     let mut messages: Vec<_> = beginnings.iter().map(|start| [start, &spam[..]].concat()).collect();
-    messages.extend([packed(&spam), packed(b"cheap pills"), [b"\xff\xfe", &wide[..]].concat(), wide]);
+    messages.extend([packed(&spam), [b"\xff\xfe", &wide[..]].concat(), wide]);
     let plain = verdicts(&world, &spam);
     for message in &messages {
         let said = verdicts(&world, message);

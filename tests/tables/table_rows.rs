@@ -196,7 +196,7 @@ fn binary_files_that_are_named_are_refused() {
     for (model, kind, name, bytes, what) in [
         (mail, "mail", "i.png", &b"\x89PNG\r\n\x1a\n"[..], "a PNG image"),
         ("text.tamis", "text", "i.png", b"\x89PNG\r\n\x1a\n", "a PNG image"),
-        ("text.tamis", "text", "i.webp", b"RIFF\0\0\0\0WEBPVP8 ", "binary data"),
+        ("text.tamis", "text", "i.webp", b"RIFF\0\0\0\0WEBPVP8 ", "a WebP image"),
     ] {
         world.write(name, bytes);
         let output = world.run(&["label", "-m", model, name]);

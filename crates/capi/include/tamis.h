@@ -208,7 +208,8 @@ int32_t tamis_score_mail(const struct TamisFilter *filter,
                          struct TamisScore *score);
 
 /**
- * Scores text in UTF-8 or, if it is not valid UTF-8, in windows-1252. Returns 0, or -1 on failure.
+ * Scores text in UTF-8 or, if it is not valid UTF-8, in windows-1252; or a document's, given its bytes: DOCX, PPTX, XLSX,
+ * ODT, ODP, ODS, EPUB, RTF. Returns 0, or -1 on failure, as for any other file.
  */
 int32_t tamis_score_text(const struct TamisFilter *filter,
                          const uint8_t *text,

@@ -160,7 +160,8 @@ pub unsafe extern "C" fn tamis_score_mail(
     unsafe { tamis_score(filter, &TamisDocument::mail(message, length), score) }
 }
 
-/// Scores text in UTF-8 or, if it is not valid UTF-8, in windows-1252. Returns 0, or -1 on failure.
+/// Scores text in UTF-8 or, if it is not valid UTF-8, in windows-1252; or a document's, given its bytes: DOCX, PPTX, XLSX,
+/// ODT, ODP, ODS, EPUB, RTF. Returns 0, or -1 on failure, as for any other file.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tamis_score_text(
     filter: *const TamisFilter,
@@ -350,7 +351,10 @@ impl TamisDocument {
         let vector = unsafe { slice("vector", self.vector, self.n_vector) }?;
         match self.is_mail {
             true => with(Document::Mail(bytes).with_vector(vector)),
-            false => with(Document::Text(&tamis_mail::decode_text(bytes, None)).with_vector(vector)),
+            false => {
+                let text = tamis_mail::file_text(bytes).map_err(|unread| unread.to_string())?;
+                with(Document::Text(&text).with_vector(vector))
+            }
         }
     }
 }

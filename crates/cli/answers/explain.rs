@@ -14,7 +14,10 @@ use tamis_train::{Document, Doubt, Explanation, Filter, Kind, Scratch, TermContr
 use crate::args::{ModelArgs, TextCommandArgs, VectorArgs, VerdictArgs};
 use crate::formats::holds::TableShape;
 use crate::formats::record::TableRow;
-use crate::input::{DocumentView, FileReader, HeldDocument, SourceArg, VectorSource, find_tables, part, table_texts, whole_rows};
+use crate::input::{
+    DocumentView, FileReader, HeldDocument, SourceArg, VectorSource, find_tables, part, table_texts,
+    whole_rows,
+};
 use crate::output::{Canvas, DocumentVerdict, file_name, say_limits, signed_bar, to_text, write_page};
 
 #[derive(Args)]

@@ -16,7 +16,9 @@ use tamis_program::{
 use tamis_train::{Filter, Kind, Limits, Score, Scratch};
 
 use crate::args::{ListArgs, LogArg, ModelArgs, TextCommandArgs, VectorArgs, VerdictArgs};
-use crate::input::{DocumentView, FileReader, HeldDocument, VectorSource, most_of_document, part, table_texts};
+use crate::input::{
+    DocumentView, FileReader, HeldDocument, VectorSource, most_of_document, part, table_texts,
+};
 use crate::output::{DocumentVerdict, VerdictLog, message_id, say_limits};
 
 #[derive(Args)]
@@ -109,8 +111,7 @@ pub(crate) fn run(args: &ScoreArgs) -> Result<u8> {
         }
         Ok(())
     })?;
-    let mut scorer =
-        ScoreWriter { args, model, vectors, scratch: Scratch::default(), log, n: 0, status: 2 };
+    let mut scorer = ScoreWriter { args, model, vectors, scratch: Scratch::default(), log, n: 0, status: 2 };
     let mut outcome = 0;
     let mut held = held.into_iter();
     for file in &files {
@@ -118,7 +119,9 @@ pub(crate) fn run(args: &ScoreArgs) -> Result<u8> {
         let answered = match held.next() {
             Some((documents, read)) => {
                 let mut documents = documents.into_iter();
-                documents.try_for_each(|(name, held)| scorer.answer(&name, &held.view(), Vec::new())).and(read)
+                documents
+                    .try_for_each(|(name, held)| scorer.answer(&name, &held.view(), Vec::new()))
+                    .and(read)
             }
             None => reader.read(Path::new(file), column.as_deref(), &mut |name, document, own| {
                 scorer.answer(name, document, own)
@@ -174,7 +177,8 @@ impl ScoreReader {
             Contents::One(stream) => {
                 let document = stream.into_document(self.kind, self.most as u64).with_context(name)?;
                 let document = self.files.read(self.kind, path, &document);
-                let document = document.map_err(|what| anyhow!("{}: expected {}, got {what}", name(), self.kind))?;
+                let document =
+                    document.map_err(|what| anyhow!("{}: expected {}, got {what}", name(), self.kind))?;
                 visit(path.as_os_str(), &document, Vec::new())
             }
             Contents::Several(mut messages) => messages.try_for_each(|message| {
@@ -310,9 +314,10 @@ fn annotate(
         let is_mail = recipe.kind == Kind::Mail;
         ensure!(is_mail, "--passthrough: expected a model of mail, got one of {}", recipe.kind);
         message.read_for(&recipe.limits)?;
-        not_mail(message.bytes()).map_or(Ok(()), |what| Err(anyhow!("expected mail, got {what}")))?;
         let mut scratch = Scratch::default();
-        let score = filter.score_mail(&message.mail(&recipe.limits)?, &mut scratch)?;
+        let mail = message.mail(&recipe.limits)?;
+        not_mail(&mail).map_or(Ok(()), |what| Err(anyhow!("expected mail, got {what}")))?;
+        let score = filter.score_mail(&mail, &mut scratch)?;
         let is_of_topics = filter.classes().len() > 2 || filter.spam().is_none();
         if filter.spam().is_none() && filter.classes().len() <= 2 {
             let labels: Vec<_> = filter.classes().iter().map(|(_, label)| shown(label).to_string()).collect();

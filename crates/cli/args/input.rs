@@ -28,9 +28,9 @@ pub(crate) struct ListArgs {
 /// Programs that read documents.
 #[derive(Args, Clone, Default)]
 pub(crate) struct TextCommandArgs {
-    /// Read files of this ending by a program that gets the file on standard input and writes its text, in UTF-8, to standard
-    /// output, such as '.doc=antiword -'. PDF is read by pdftotext, where it is installed. May be repeated
-    #[arg(long, value_name = ".ENDING=COMMAND")]
+    /// Read files of an ending by a program that gets the file on standard input and writes its text to standard output:
+    /// '.doc=antiword -'. May be repeated. PDF is read by pdftotext where it is installed
+    #[arg(long, value_name = "COMMAND")]
     pub(crate) text_command: Vec<String>,
 }
 

@@ -8,11 +8,11 @@ use clap::Args;
 use tamis_train::evaluate::{HeldOutLabels, HeldOutScore};
 use tamis_train::{ClassId, Classes, Decision};
 
-use crate::input::Stock;
 use crate::args::{
     GroupArgs, InputArgs, LabelsArgs, ModelArgs, Order, RecipeArgs, ScoringArgs, TableArgs, UnlabelledArgs,
     VerdictArgs, at_least,
 };
+use crate::input::Stock;
 
 #[derive(Args)]
 #[command(after_help = "\

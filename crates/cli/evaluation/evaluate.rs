@@ -1,8 +1,8 @@
 //! `tamis evaluate`
 
 use std::ffi::{OsStr, OsString};
-use std::io::Write;
 use std::fs::File;
+use std::io::Write;
 
 use anyhow::{Context, Result, bail, ensure};
 use tamis_program::{counted, grouped, note, shown, shown_path};
@@ -106,7 +106,15 @@ pub(crate) fn evaluated(args: &EvaluateArgs, is_compared: bool) -> Result<Evalua
         note_unknown(classes, &all);
         let outcomes = Outcomes::Many(names.into_iter().zip(outcomes).collect());
         let learned = Some(learned);
-        return Ok(EvaluationRun { classes: all, spam: None, decision: None, outcomes, learned, status, stock });
+        return Ok(EvaluationRun {
+            classes: all,
+            spam: None,
+            decision: None,
+            outcomes,
+            learned,
+            status,
+            stock,
+        });
     }
     let (named, learned, status, stock) = by_model(args, &filter, |scorer, given, document| {
         let (score, class) = (scorer.score(document)?, classes.index(given.label));

@@ -37,9 +37,9 @@ pub(super) fn archive_members(file: &InputFile) -> Result<Vec<(MemberName, Conte
     let are_below = all.iter().all(|member| folder(member.path.strip_prefix(root)).is_some());
     let root = if are_below { root.to_owned() } else { String::new() };
     let content = |path: &str, bytes: Result<Vec<u8>, Unread>| match bytes {
-        _ if Holds::of_name(path.as_ref()) != Holds::One => {
-            Content::Unreadable("expected a document, got a table, mbox or archive in an archive; unpack it".to_owned())
-        }
+        _ if Holds::of_name(path.as_ref()) != Holds::One => Content::Unreadable(
+            "expected a document, got a table, mbox or archive in an archive; unpack it".to_owned(),
+        ),
         Ok(bytes) => Content::Bytes(bytes),
         Err(unread) => Content::Unreadable(format!("expected a document, got {}", unread.what())),
     };

@@ -57,12 +57,17 @@ impl Complaints {
                     say!("tamis: {}: {error}", shown_path(&item.name()));
                 }
             }
-            SkipReason::NotToLearn(noun, why) => *self.skipped.entry((noun, why.to_owned())).or_default() += 1,
+            SkipReason::NotToLearn(noun, why) => {
+                *self.skipped.entry((noun, why.to_owned())).or_default() += 1
+            }
             SkipReason::Foreign(what) => {
-                if self.skipped.get(&("file", what.clone())).is_none_or(|n| *n < most_named() as u64) {
+                // without the details of a single one
+                let kind = what.split(": ").next().unwrap_or_default().to_owned();
+                let n = self.skipped.entry(("file", kind)).or_default();
+                *n += 1;
+                if *n <= most_named() as u64 {
                     say!("tamis: {}: skipped: {what}", shown_path(&item.name()));
                 }
-                *self.skipped.entry(("file", what)).or_default() += 1;
             }
         }
     }

@@ -20,7 +20,7 @@ use crate::input::find::{find, find_tables, recognise};
 use crate::input::items::whole_rows;
 use crate::input::listing::SourceFiles;
 use crate::input::reading::FileReader;
-use crate::input::stock::Stock;
+use crate::input::stock::{REFUSED, Stock};
 use crate::input::vectors::VectorSource;
 
 /// All documents of a command.
@@ -327,14 +327,13 @@ impl<'a> Corpus<'a> {
             say!("tamis: {} could not be read", counted(unreadable as u64, "document"));
         }
         let stock = self.stock();
-        let is_nothing = stock.read == 0 && stock.n_not_read() > 0;
         if let Some(line) = stock.line() {
             note!("{line}");
         }
-        if is_nothing {
+        if stock.is_all_refused() && failed == 0 {
             say!("tamis: expected documents that can be read, got none");
         }
-        if failed > 0 || is_nothing || unreadable > 0 && self.input.strict { ERROR } else { 0 }
+        if failed > 0 || stock.is_all_refused() || unreadable > 0 && self.input.strict { ERROR } else { 0 }
     }
 
     /// What the last pass has found.
@@ -347,7 +346,7 @@ impl<'a> Corpus<'a> {
         let skipped = complaints.skipped.iter().filter(|((noun, _), _)| *noun == "file");
         let mut not_read: BTreeMap<_, _> = skipped.map(|((_, what), n)| (what.clone(), *n)).collect();
         if complaints.unreadable > 0 {
-            not_read.insert("an error".to_owned(), complaints.unreadable as u64);
+            not_read.insert(REFUSED.to_owned(), complaints.unreadable as u64);
         }
         let stock = Stock { read, formats: self.reader.take_formats(), not_read };
         *self.stock.lock().unwrap_or_else(PoisonError::into_inner) = stock;

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use anyhow::{Context, Result, bail};
 use memchr::memmem;
 use rayon::prelude::*;
+use tamis_documents::Format;
 use tamis_mail::mbox::looks_like_mbox;
-use tamis_documents::{Format, is_binary};
 use tamis_mail::{lacks_header, looks_like_mail, maildir, not_mail};
 use tamis_program::{Stream, read_start, shown, shown_path};
 use tamis_train::Kind;
@@ -58,7 +58,8 @@ pub(crate) fn find(
         };
         let is_one = file.holds == Holds::One && kind != Some(Kind::Mail);
         let may_be_rows = is_one && matches!(wanted, SourceScope::Labelled | SourceScope::WhatIsThere);
-        let is_workbook = is_one && file.once.is_none() && extension_is(path, &["xlsx", "xlsb", "xls", "ods"]);
+        let is_workbook =
+            is_one && file.once.is_none() && extension_is(path, &["xlsx", "xlsb", "xls", "ods"]);
         let is_table = || kind == Some(Kind::Table) || labelled && label.is_none() || has_text_column(&file);
         let holds = match format {
             Some(format) => format,
@@ -117,7 +118,7 @@ pub(crate) fn recognise(files: &[InputFile]) -> Result<Option<Kind>> {
         let (start, is_mbox) = (file.start(), file.holds == Holds::Mbox);
         let has_header = !lacks_header(&start);
         let is_mail = is_mbox || looks_like_mail(&start) || has_header && file.is_mail_by_name();
-        if is_mail || !start.is_empty() && may_have_text(&start) {
+        if is_mail || !start.is_empty() && foreign(&start).is_none() {
             let kind = if is_mail { 0 } else { 2 - usize::from(has_header) };
             // an mbox has many messages, unless it is damaged
             labels.entry(&file.label).or_default()[kind] += if is_mbox && !start.is_empty() { 3 } else { 1 };
@@ -168,9 +169,9 @@ fn has_text_column(file: &InputFile) -> bool {
         && memmem::find(&names.to_ascii_lowercase(), b"\"text\"").is_some()
 }
 
-/// Whether a file with this beginning is text, or a document whose text may be read.
-fn may_have_text(start: &[u8]) -> bool {
-    Format::of(start).map_or_else(|| !is_binary(start), |format| format.has_text() || format == Format::Pdf)
+/// Whether a file with this beginning is a zip archive of other files. A message can begin with any bytes.
+fn is_archive(start: &[u8]) -> bool {
+    Format::of(start) == Some(Format::Zip) && not_mail(start).is_some()
 }
 
 /// Whether a file, which by its name holds `by_name`, holds the messages of an mbox or is one document. What is found in a
@@ -182,7 +183,7 @@ fn mbox_or_one(path: &Path, by_name: Holds, named: bool) -> io::Result<Holds> {
     let start = read_start(path, 4096)?;
     Ok(match by_name {
         Holds::Mbox if not_mail(&start).is_none() => Holds::Mbox,
-        Holds::Archive | Holds::One if Format::of(&start) == Some(Format::Zip) && (named || by_name == Holds::Archive) => {
+        Holds::Archive | Holds::One if is_archive(&start) && (named || by_name == Holds::Archive) => {
             Holds::Archive
         }
         Holds::One if looks_like_mbox(&start) && Stream::open(path)?.is_mbox() => Holds::Mbox,

@@ -359,10 +359,10 @@ impl Corpus<'_> {
             }
             Holds::Archive => {
                 let members = archive_members(file)?.into_iter();
-                return Ok(Box::new(members.map(move |(member, content)| Item {
-                    member: Some(member),
-                    ..item(None, content)
-                })));
+                return Ok(Box::new(
+                    members
+                        .map(move |(member, content)| Item { member: Some(member), ..item(None, content) }),
+                ));
             }
             _ if self.kind == Kind::Table => {
                 let needed = self.target.as_deref().filter(|_| self.is_labelled());

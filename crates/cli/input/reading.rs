@@ -52,15 +52,22 @@ impl FileReader {
     ///
     /// # Errors
     /// What it is instead.
-    pub(crate) fn read<'a>(&self, kind: Kind, path: &Path, bytes: &'a [u8]) -> Result<DocumentView<'a>, String> {
+    pub(crate) fn read<'a>(
+        &self,
+        kind: Kind,
+        path: &Path,
+        bytes: &'a [u8],
+    ) -> Result<DocumentView<'a>, String> {
         if kind == Kind::Mail {
             return not_mail(bytes).map_or(Ok(DocumentView::Mail(bytes)), |what| Err(what.to_owned()));
         }
         let format = Format::of(bytes).filter(|_| !looks_like_mail(bytes));
         let is_pdf = format == Some(Format::Pdf);
         let text = match self.commands.for_file(Some(path), is_pdf) {
-            Some(command) => command.run(bytes).map_err(|error| plain(&error))?.into(),
-            None if is_pdf => return Err("a PDF; it is read where pdftotext (poppler-utils) is installed".to_owned()),
+            Some(command) => command.run(bytes).map_err(|error| unread(format, &error))?.into(),
+            None if is_pdf => {
+                return Err("a PDF; it is read where pdftotext (poppler-utils) is installed".to_owned());
+            }
             None => file_text(bytes).map_err(|unread| unread.what())?,
         };
         if let Some(format) = format {
@@ -77,6 +84,11 @@ impl FileReader {
     pub(super) fn take_formats(&self) -> BTreeMap<String, u64> {
         mem::take(&mut self.lock())
     }
+}
+
+/// What a document is that another program could not read, and why.
+fn unread(format: Option<Format>, error: &io::Error) -> String {
+    format.map_or_else(|| plain(error), |format| format!("{}: {}", format.name(), plain(error)))
 }
 
 /// What a file with this beginning is, if it is not text.

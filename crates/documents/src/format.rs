@@ -61,7 +61,9 @@ impl Format {
         let marked = || {
             // a text may begin with two or three letters
             let is_one = |mark: &[u8]| mark.len() > 3 || is_binary(&bytes[..bytes.len().min(512)]);
-            let (_, what) = FOREIGN.iter().find(|(marks, _)| marks.iter().any(|(at, mark)| has(*at, mark) && is_one(mark)))?;
+            let (_, what) = FOREIGN
+                .iter()
+                .find(|(marks, _)| marks.iter().any(|(at, mark)| has(*at, mark) && is_one(mark)))?;
             Some(Format::Foreign(what))
         };
         let begins = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes).trim_ascii_start();
@@ -122,7 +124,8 @@ pub fn is_binary(bytes: &[u8]) -> bool {
     bytes.chunks(512).any(|chunk| {
         let count = |block: &[u8]| block.iter().map(|byte| u8::from(is_control(*byte))).sum::<u8>();
         let has_zero = |block: &[u8]| block.iter().fold(false, |found, byte| found | (*byte == 0));
-        chunk.chunks(64).any(has_zero) || chunk.chunks(64).map(|block| u32::from(count(block))).sum::<u32>() >= MOST
+        chunk.chunks(64).any(has_zero)
+            || chunk.chunks(64).map(|block| u32::from(count(block))).sum::<u32>() >= MOST
     })
 }
 
@@ -168,10 +171,14 @@ fn of_archive(bytes: &[u8]) -> Format {
         (b"META-INF/MANIFEST.MF", Format::Foreign("a Java archive (JAR)")),
     ];
     let files: Vec<_> = local_files(bytes).take(1000).collect();
-    let is_typed = |kind: &[u8]| files.first().is_some_and(|(name, rest)| *name == b"mimetype" && rest.starts_with(kind));
+    let is_typed = |kind: &[u8]| {
+        files.first().is_some_and(|(name, rest)| *name == b"mimetype" && rest.starts_with(kind))
+    };
     let is_named = |start: &[u8]| files.iter().any(|(name, _)| name.starts_with(start));
     let typed = TYPES.iter().find(|(kind, _)| is_typed(kind));
-    typed.or_else(|| NAMES.iter().find(|(start, _)| is_named(start))).map_or(Format::Zip, |(_, format)| *format)
+    typed
+        .or_else(|| NAMES.iter().find(|(start, _)| is_named(start)))
+        .map_or(Format::Zip, |(_, format)| *format)
 }
 
 /// The files of a zip archive by their local headers, which the beginning of an archive has: the name of each, and the
@@ -220,14 +227,16 @@ fn is_svg(bytes: &[u8]) -> bool {
         rest = rest[at + end.len()..].trim_ascii_start();
     }
     let name = rest.strip_prefix(b"<svg:").or_else(|| rest.strip_prefix(b"<"));
-    let is_root = |rest: &[u8]| rest.starts_with(b"svg") && !rest.get(3).is_some_and(u8::is_ascii_alphanumeric);
+    let is_root =
+        |rest: &[u8]| rest.starts_with(b"svg") && !rest.get(3).is_some_and(u8::is_ascii_alphanumeric);
     name.is_some_and(is_root)
 }
 
 /// Whether JSON begins as a notebook does, and has its version.
 fn is_notebook(bytes: &[u8]) -> bool {
     let first = bytes[1..].trim_ascii_start();
-    let keys: [&[u8]; 5] = [br#""cells""#, br#""metadata""#, br#""nbformat""#, br#""nbformat_minor""#, br#""worksheets""#];
+    let keys: [&[u8]; 5] =
+        [br#""cells""#, br#""metadata""#, br#""nbformat""#, br#""nbformat_minor""#, br#""worksheets""#];
     keys.iter().any(|key| first.starts_with(key))
         && memmem::find(bytes, br#""nbformat""#).is_some()
         && [br#""cells""#, &br#""worksheets""#[..]].iter().any(|key| memmem::find(bytes, key).is_some())

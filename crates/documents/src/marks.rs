@@ -67,7 +67,12 @@ pub(crate) const FOREIGN: &[(&[(usize, &[u8])], &str)] = &[
     (&[(0, b"\x1f\x8b\x08")], "a gzip file without mail or text in it"),
     (&[(0, b"\x28\xb5\x2f\xfd")], "a zstd file without mail or text in it"),
     (
-        &[(0, b"-----BEGIN PGP MESSAGE-----"), (0, b"\x8c\x0d\x04"), (0, b"\x85\x01\x0c\x03"), (0, b"\x85\x02\x0c\x03")],
+        &[
+            (0, b"-----BEGIN PGP MESSAGE-----"),
+            (0, b"\x8c\x0d\x04"),
+            (0, b"\x85\x01\x0c\x03"),
+            (0, b"\x85\x02\x0c\x03"),
+        ],
         "an encrypted file (PGP)",
     ),
     (&[(0, b"age-encryption.org/"), (0, b"Salted__")], "an encrypted file"),

@@ -4,10 +4,10 @@ use std::borrow::Cow;
 
 use tamis_documents::{Format, Limits as DocumentLimits, Unread, is_binary, text_of};
 
+use crate::message::Message;
 use crate::message::charset::decode_text;
 use crate::message::fields::{HeaderFields, looks_like_mail};
 use crate::message::limits::Limits;
-use crate::message::Message;
 use crate::terms::Piece;
 
 /// Texts that are not mail, by how they begin.
@@ -37,7 +37,8 @@ const WINDOW: usize = 64 << 10;
 /// ```
 pub fn not_mail(bytes: &[u8]) -> Option<&'static str> {
     let format = Format::of(bytes).map(|format| format.name());
-    let what = format.or_else(|| NOT_MAIL.iter().find(|(mark, _)| bytes.starts_with(mark)).map(|(_, what)| *what));
+    let what =
+        format.or_else(|| NOT_MAIL.iter().find(|(mark, _)| bytes.starts_with(mark)).map(|(_, what)| *what));
     match what {
         Some(_) => what.filter(|_| !looks_like_mail(bytes) && !has_mail_behind(bytes)),
         None => (is_binary(bytes) && !is_utf16(bytes) && lacks_header(bytes)).then_some("binary data"),
@@ -91,7 +92,9 @@ fn is_encoded_mail(bytes: &[u8]) -> bool {
     let mut fields = HeaderFields::new(&bytes[..bytes.len().min(WINDOW)]);
     looks_like_mail(bytes)
         && fields.any(|field| match () {
-            () if field.is("content-type") => field.unfolded().trim_start().to_ascii_lowercase().starts_with("multipart/"),
+            () if field.is("content-type") => {
+                field.unfolded().trim_start().to_ascii_lowercase().starts_with("multipart/")
+            }
             () if field.is("content-transfer-encoding") => {
                 ["base64", "quoted-printable"].contains(&&*field.unfolded().trim().to_ascii_lowercase())
             }

@@ -1,5 +1,6 @@
 //! The API of our own: one document a request.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use axum::Json;
@@ -10,6 +11,7 @@ use axum::response::{IntoResponse, Response};
 use serde::de::{DeserializeOwned, Error as _, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::json;
+use tamis_mail::{file_text, not_mail};
 use tamis_train::Document;
 
 use crate::door::http::access::{HttpContext, SharedContext, check_may_ask, check_may_learn};
@@ -170,6 +172,8 @@ struct PostedDocument {
     kind: BodyKind,
     /// What JSON says.
     json: JsonDocument,
+    /// The text of a file that is no mail.
+    text: Option<String>,
 }
 
 impl PostedDocument {
@@ -183,11 +187,16 @@ impl PostedDocument {
             BodyKind::Json => parse_json(incoming.bytes()).map_err(Refusal::unprocessable)?,
             BodyKind::Mail | BodyKind::Text => JsonDocument::default(),
         };
-        Ok(PostedDocument { incoming, kind, json })
+        let what = if kind == BodyKind::Mail { not_mail(incoming.bytes()) } else { None };
+        let read =
+            what.map(|what| file_text(incoming.bytes()).map_err(|_| format!("expected mail, got {what}")));
+        let text = read.transpose().map_err(Refusal::unprocessable)?.map(Cow::into_owned);
+        Ok(PostedDocument { incoming, kind, json, text })
     }
 
     fn document(&self) -> Result<Document<'_>, Refusal> {
         match self.kind {
+            BodyKind::Mail if let Some(text) = &self.text => Ok(Document::Text(text)),
             BodyKind::Mail => Ok(Document::Mail(self.incoming.bytes())),
             BodyKind::Text => match std::str::from_utf8(self.incoming.bytes()) {
                 Ok(text) => Ok(Document::Text(text)),
