@@ -10,7 +10,6 @@ pub(crate) mod labels;
 pub(crate) mod record;
 pub(crate) mod records;
 pub(crate) mod rows;
-pub(crate) mod sheet;
 pub(crate) mod sniff;
 pub(crate) mod table;
 pub(crate) mod vector;

@@ -13,6 +13,7 @@ mod items;
 mod listing;
 mod pass;
 mod reading;
+mod sheet;
 mod stock;
 mod vectors;
 

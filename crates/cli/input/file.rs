@@ -16,8 +16,8 @@ use tamis_train::Kind;
 use crate::args::ListArgs;
 use crate::formats::holds::{Holds, extension_is};
 use crate::formats::json::{Elements, begins_array};
-use crate::formats::sheet::sheet_as_csv;
 use crate::input::reading::open;
+use crate::input::sheet::sheet_as_csv;
 use crate::output::from_text;
 
 /// The documents that a command wants from its sources.

@@ -10,7 +10,7 @@ use calamine::{Data, Reader, open_workbook_auto_from_rs};
 ///
 /// # Errors
 /// If it is not a workbook, is damaged or encrypted, or has no such sheet.
-pub(crate) fn sheet_as_csv(bytes: Vec<u8>, wanted: Option<&str>) -> Result<Vec<u8>> {
+pub(super) fn sheet_as_csv(bytes: Vec<u8>, wanted: Option<&str>) -> Result<Vec<u8>> {
     let mut book = open_workbook_auto_from_rs(Cursor::new(bytes)).context("expected a workbook")?;
     let names = book.sheet_names();
     if let Some(wanted) = wanted.filter(|wanted| names.iter().all(|name| name != wanted)) {
