@@ -1,6 +1,7 @@
 //! What must hold for any bytes: a function a target, which panics where something does not.
 
 pub mod capi;
+pub mod documents;
 pub mod filter;
 pub mod html;
 pub mod learn;
@@ -21,6 +22,7 @@ pub type Target = (&'static str, fn(&[u8]));
 /// Every target.
 pub const ALL: &[Target] = &[
     ("capi", capi::run),
+    ("documents", documents::run),
     ("filter", filter::run),
     ("html", html::run),
     ("learn", learn::run),

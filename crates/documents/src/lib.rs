@@ -8,7 +8,7 @@
 //! ```
 //! use tamis_documents::{Format, Limits, text_of};
 //!
-//! let bytes = br"{\rtf1\ansi {\b Dear} J\'fcrgen,\par see you at ten.}";
+//! let bytes = br"{\rtf1\ansi\ansicpg1252 {\b Dear} J\'fcrgen,\par see you at ten.}";
 //! assert_eq!(Format::of(bytes), Some(Format::Rtf));
 //! let document = text_of(bytes, &Limits::default())?;
 //! assert_eq!(document.text, "Dear Jürgen,\nsee you at ten.");
@@ -29,6 +29,16 @@ mod format;
 mod limits;
 
 mod archive;
+
+mod xml;
+
+mod office;
+
+mod epub;
+
+mod notebook;
+
+mod rtf;
 
 mod text;
 

@@ -1,0 +1,97 @@
+//! E-books, in the order of their spine.
+
+use std::collections::HashMap;
+
+use encoding_rs::UTF_8;
+
+use crate::archive::Archive;
+use crate::format::Format;
+use crate::limits::{Reading, Unread};
+use crate::office::push_title;
+use crate::xml::{Dialect, Piece, attribute, for_each_piece, push_text};
+
+/// Web pages.
+pub(crate) const XHTML: Dialect = Dialect { inside: &["body"], without: &["script", "style"] };
+
+/// Reads an e-book, each chapter once.
+pub(crate) fn read_epub(archive: &mut Archive<'_>, reading: &mut Reading) -> Result<(), Unread> {
+    let damaged = Unread::Damaged(Format::Epub);
+    let container = archive.take("META-INF/container.xml", reading)?.ok_or(damaged)?;
+    let mut package = None;
+    for_each_piece(&container, |piece| {
+        if let Piece::Start("rootfile", start) = piece {
+            package = attribute(start, "full-path");
+        }
+        package.is_none()
+    });
+    let package = package.ok_or(damaged)?;
+    let content = archive.take(&package, reading)?.ok_or(damaged)?;
+    push_title(&content, reading);
+    let mut is_read = false;
+    for chapter in chapters(&content, reading.left.entries) {
+        if let Some(xml) = archive.take(&resolve(&package, &chapter), reading)? {
+            is_read = true;
+            push_text(&xml, &XHTML, reading);
+            reading.push_break('\n');
+        }
+        if reading.is_full() {
+            break;
+        }
+    }
+    match archive.take("META-INF/encryption.xml", reading)? {
+        // fonts may be encrypted in an e-book that can be read
+        Some(_) if reading.output.text.trim().is_empty() => Err(Unread::Password(Format::Epub)),
+        _ if is_read => Ok(()),
+        _ => Err(damaged),
+    }
+}
+
+/// The chapters of the spine, relative to the package file, `most` of them.
+fn chapters(package: &[u8], most: usize) -> Vec<String> {
+    let (mut items, mut spine) = (HashMap::new(), Vec::new());
+    for_each_piece(package, |piece| {
+        match piece {
+            Piece::Start("item", start) if items.len() < most => {
+                items.extend(attribute(start, "id").zip(attribute(start, "href")));
+            }
+            Piece::Start("itemref", start) => spine.extend(attribute(start, "idref")),
+            _ => (),
+        }
+        spine.len() < most
+    });
+    spine.iter().filter_map(|id| items.remove(id)).collect()
+}
+
+/// The path in the archive of what a file refers to.
+fn resolve(from: &str, reference: &str) -> String {
+    let mut folders: Vec<&str> = from.split('/').collect();
+    folders.pop();
+    let decoded = decode_percents(reference.split('#').next().unwrap_or_default());
+    for step in decoded.split('/') {
+        match step {
+            ".." => drop(folders.pop()),
+            "" | "." => (),
+            _ => folders.push(step),
+        }
+    }
+    folders.join("/")
+}
+
+/// A path of which bytes are written as `%20`.
+fn decode_percents(path: &str) -> String {
+    let mut parts = path.split('%');
+    let mut bytes = parts.next().unwrap_or_default().as_bytes().to_vec();
+    for part in parts {
+        match part.get(..2).and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
+            Some(byte) => {
+                bytes.push(byte);
+                bytes.extend(&part.as_bytes()[2..]);
+            }
+            None => {
+                bytes.push(b'%');
+                bytes.extend(part.as_bytes());
+            }
+        }
+    }
+    UTF_8.decode(&bytes).0.into_owned()
+}
