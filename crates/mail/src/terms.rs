@@ -9,7 +9,7 @@
 //! | `rcvd:` `rcvd:n:` `rcvdip:` `rcvdwith:` `helo:` | hosts, hops, addresses, protocols and greetings of the last two hops |
 //! | `mid:` | the Message-ID's shape, host, and whether it is well-formed |
 //! | `ct:` `ct0:`... `cs:` `cte:` `fext:` `parts:` `bnd:` `ctraw:` | the parts: type, charset, encoding, file |
-//! | `csize:` `chash:` | pictures in HTML (`data:` URIs): size and digest |
+//! | `csize:` `chash:` | pictures in HTML (`data:` URIs) and attachments that are not read: size and digest |
 //! | `url:` `mailto:` `mailtohost:` | where links lead |
 //! | `hn:` `hseq:` `hcase:` | names of header fields (not `X-` nor signatures), which follows which, odd case |
 //! | `date:` | time zone and shape of the date |
@@ -39,9 +39,9 @@ pub use emitter::{Piece, Scope};
 impl Message {
     /// Calls `emit` with every feature, as often as it occurs, in a deterministic order.
     ///
-    /// With `content_only`, emits only the text of the subject and the parts. The body comes in parts, of which each ends
-    /// before the next begins. Line ends, an mbox `From ` line and [ignored](crate::message::ignored) fields make no
-    /// difference.
+    /// With `content_only`, emits only the text of the subject and the parts, and the digests of unread parts. The body
+    /// comes in parts, of which each ends before the next begins. Line ends, an mbox `From ` line and
+    /// [ignored](crate::message::ignored) fields make no difference.
     ///
     /// Missing fields are evidence only if the message looks like mail: a fragment with fewer than two of the usual
     /// fields yields only its words, links and figures.
@@ -67,6 +67,9 @@ impl Message {
                 letters::terms(subject, &mut out);
             }
         }
+        // what tells messages apart that only refer to an attachment
+        let unread = self.parts().iter().filter(|part| part.unread.is_some());
+        unread.for_each(|part| structure::content(part, &mut out));
         let mut capitals = body::CapitalsCount::default();
         let read = shown::read(self.parts());
         for (part, read) in self.parts().iter().zip(&read) {

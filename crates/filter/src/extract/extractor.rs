@@ -180,6 +180,12 @@ impl Extractor {
             true => message.for_each_bogofilter_token(add),
             false => message.for_each_piece(recipe.content_only, add),
         }
+        if counted.identity.wanted {
+            let unread = message.parts().iter().filter(|part| part.unread.is_some());
+            let contents = unread.filter_map(|part| part.content);
+            let hash = contents.fold(counted.identity.body_hash, |hash, content| chain(hash, content.hash));
+            counted.identity.body_hash = hash;
+        }
     }
 
     fn add_piece(&self, piece: Piece<'_>, counted: &mut Extraction, vocabulary: &mut Vocabulary) {
@@ -332,6 +338,7 @@ const LEAST_GROWTH: usize = 256 << 10;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::extract::document::digest;
     use tamis_store::error::Error;
     use tamis_tokenizer::TermId;
 
@@ -392,6 +399,26 @@ mod tests {
         assert!(words >= 4 * 3 * 2_000 && !is_cut);
         let (words, is_cut) = count(70_000);
         assert!(words <= 70_000 && is_cut, "{words} words");
+    }
+
+    #[test]
+    fn mails_that_refer_to_different_files_are_different() {
+        let identity = |file: &str, content_only| {
+            let mail = format!(
+                "From: a\nTo: b\nContent-Type: multipart/mixed; boundary=B\n\n--B\n\nSee attachment\n\
+                 --B\nContent-Type: application/pdf\n\n%PDF-1.7\n{file}\n--B--\n"
+            );
+            let (mut counted, mut vocabulary) = (Extraction::identifying(), Vocabulary::new());
+            let recipe = Recipe { content_only, ..Recipe::new(Kind::Mail) };
+            let extractor = Extractor::new(recipe).unwrap();
+            extractor.count(Document::Mail(mail.as_bytes()), &mut counted, &mut vocabulary).unwrap();
+            (digest(0, vocabulary.document(), &[]), counted.body_hash(), counted.message())
+        };
+        for content_only in [false, true] {
+            let [one, other] = ["one", "two"].map(|file| identity(file, content_only));
+            assert!(one.0 != other.0 && one.1 != other.1 && one.2 != other.2);
+            assert_eq!(one, identity("one", content_only));
+        }
     }
 
     #[test]

@@ -61,9 +61,10 @@ pub struct LimitsHit {
     /// Header fields were left out: see [`Limits::headers`].
     pub headers: bool,
     /// Text may have been left unread, whichever limit caused it or because its charset is unknown, so what was read
-    /// cannot show that a message is harmless. Not set for attachments.
+    /// cannot show that a message is harmless. Set for attachments only if the message says nothing beside one that was
+    /// not read.
     pub text: bool,
-    /// The text of attachments was left out: see [`Limits::text`].
+    /// The text of attachments was left out: see [`Limits::text`] and [`Part::unread`](crate::Part::unread).
     pub attachments: bool,
     /// A multipart was read as plain text: one more than 64 levels deep, or in a message that had been passed over too often.
     /// Each level is one more pass. All passes together are limited to 24 times the length of the message and 256 KiB.

@@ -29,16 +29,18 @@ pub struct Part {
     pub transfer_encoding: Option<String>,
     /// The decoded file name of an attachment.
     pub file_name: Option<String>,
-    /// Whether the part is declared an attachment.
+    /// Whether the part is declared an attachment, or has text by its bytes alone.
     pub is_attached: bool,
-    /// The text of a `text/*` part, attachments included; HTML has its tags, without the content of `data:` URIs. For a
-    /// nested message, its subject; for a container or nested message beyond the limits, its whole content. `None` for
-    /// other parts.
+    /// The text of a `text/*` part, attachments included, and of any other part that is text, HTML or a document by its
+    /// bytes; HTML has its tags, without the content of `data:` URIs. For a nested message, its subject; for a container or
+    /// nested message beyond the limits, its whole content. `None` for other parts.
     pub text: Option<String>,
-    /// Whether the text is HTML: declared, or with an `<html` tag in its first 2,000 bytes.
+    /// Whether the text is HTML: declared, named so, or with an `<html` tag in its first 2,000 bytes.
     pub is_html: bool,
-    /// The encoded content of a `data:` URI, which is a part of its own.
+    /// The encoded content of a `data:` URI, which is a part of its own, or of an unread part.
     pub content: Option<ContentDigest>,
+    /// What the content is, such as "a PDF", if it has or may have text and was not read.
+    pub unread: Option<&'static str>,
 }
 
 /// What identifies a content that is not read.
@@ -59,6 +61,15 @@ impl Part {
             None => Cow::Borrowed(""),
         }
     }
+
+    /// Whether the part is judged by its bytes: what is declared neither a container nor text that is shown.
+    pub(crate) fn is_file(&self) -> bool {
+        match self.content_type.split_once('/') {
+            Some(("message", _)) => false,
+            Some(("text", subtype)) => self.is_attached || self.file_name.is_some() || subtype == "rtf",
+            _ => !is_multipart(&self.content_type),
+        }
+    }
 }
 
 impl ContentDigest {
@@ -69,6 +80,17 @@ impl ContentDigest {
         let start: Vec<u8> = of_line.copied().take(DIGESTED).collect();
         let hash = fingerprint(&String::from_utf8_lossy(&start)) ^ size as u64;
         (size >= SHORTEST_CONTENT).then_some(ContentDigest { size, hash })
+    }
+
+    /// Of a file, whose formats have at the end what tells files apart that begin alike: a directory, checksums, an identifier.
+    pub(crate) fn of_file(content: &[u8]) -> Self {
+        #[cfg(test)]
+        tamis_testing::step(content.len());
+        let size = content.len() - memchr2_iter(b'\r', b'\n', content).count();
+        let of_line =
+            || content.iter().filter(|byte| !matches!(byte, b'\r' | b'\n')).copied().map(char::from);
+        let ends: String = of_line().take(DIGESTED).chain(of_line().rev().take(DIGESTED)).collect();
+        ContentDigest { size, hash: fingerprint(&ends) ^ size as u64 }
     }
 }
 

@@ -38,8 +38,7 @@ fn is_free(name: &str) -> bool {
 /// Fields that sign a message. Nobody checks them here, so they may be copied from another one.
 const SIGNATURES: [&str; 2] = ["dkim-signature", "domainkey-signature"];
 
-/// Emits terms of a part: type, charset, transfer encoding and file extension; of a `data:` URI also its size, in powers
-/// of two, and its digest.
+/// Emits terms of a part: type, charset, transfer encoding and file extension; of a `data:` URI also its content.
 fn part(part: &Part, out: &mut Emitter<'_>) {
     out.lower(&["ct:", &part.content_type]);
     out.lower(&[["ct0:", "ct1:", "ct2:", "ct3:"][part.depth.min(3)], &part.content_type]);
@@ -55,8 +54,15 @@ fn part(part: &Part, out: &mut Emitter<'_>) {
         let extension = name.rsplit_once('.').map_or(name.as_str(), |(_, extension)| extension);
         out.lower(&["fext:", cut(extension, 8)]);
     }
+    if part.unread.is_none() {
+        content(part, out);
+    }
+}
+
+/// Emits the size, in powers of two, and the digest of a content that is not read.
+pub(super) fn content(part: &Part, out: &mut Emitter<'_>) {
     if let Some(content) = part.content {
-        out.number("csize:", content.size.ilog2() as usize);
+        out.number("csize:", content.size.checked_ilog2().unwrap_or_default() as usize);
         out.term(&["chash:", &format!("{:016x}", content.hash)]);
     }
 }

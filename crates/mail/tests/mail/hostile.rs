@@ -144,7 +144,7 @@ fn what_is_no_text_does_not_keep_text_from_being_read() {
         (vec!["Content-Type: image/png\n\n".to_owned(); 3_000], LimitsHit { parts: true, ..NONE }),
         (vec!["\n".to_owned(); 1_000], NONE),
         (vec![format!("Content-Type: image/png\n\n{large}"); 3], NONE),
-        (vec![attached("application/pdf", &large)], NONE),
+        (vec![attached("application/pdf\nContent-Transfer-Encoding: base64", &large)], NONE),
         (vec![attached("text/csv", &large)], LimitsHit { attachments: true, ..NONE }),
     ];
     for (mut parts, expected) in before {
