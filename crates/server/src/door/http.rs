@@ -27,7 +27,7 @@ use hyper_util::service::TowerToHyperService;
 
 use crate::door::http::access::HttpContext;
 use crate::door::http::refusal::Refusal;
-use crate::door::http::routes::router;
+use crate::door::http::routes::ROUTER;
 use crate::door::http::timed::TimedStream;
 use crate::models::request::ServiceError;
 use crate::net::{Connection, linger};
@@ -47,7 +47,8 @@ pub(crate) async fn serve(door: Door, connection: Connection, service: CurrentSe
     // its limits of time stay those that it began with
     let limits = service.get().settings().limits.clone();
     let (stream, timer) = TimedStream::new(stream, &limits);
-    let router = TowerToHyperService::new(if door == Door::Page { page::router() } else { router() });
+    let router = if door == Door::Page { page::ROUTER.clone() } else { ROUTER.clone() };
+    let router = TowerToHyperService::new(router);
     let answer = service_fn(move |mut request: Request<Incoming>| {
         let context = Arc::new(HttpContext { service: service.get(), current: service.clone(), peer });
         request.extensions_mut().insert(context.clone());

@@ -27,7 +27,8 @@ use crate::door::http::refusal::Refusal;
 /// Maximum bytes of a form without a message.
 const MOST_FORM: usize = 16 << 10;
 
-static ROUTER: LazyLock<Router> = LazyLock::new(|| {
+/// The routes of the page.
+pub(super) static ROUTER: LazyLock<Router> = LazyLock::new(|| {
     Router::new()
         .route("/recent", get(recent::show).post(recent::teach))
         .route("/try", get(|| async { View::new("/try", tried::form()) }).post(tried::score))
@@ -48,11 +49,6 @@ static ROUTER: LazyLock<Router> = LazyLock::new(|| {
         .layer(DefaultBodyLimit::max(MOST_FORM))
         .layer(from_fn(guard))
 });
-
-/// The routes of the page.
-pub(super) fn router() -> Router {
-    ROUTER.clone()
-}
 
 fn failure(status: StatusCode, text: &str) -> Failure {
     Refusal::new(status, text).into()

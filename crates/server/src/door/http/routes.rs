@@ -14,7 +14,8 @@ use crate::door::http::access::{SharedContext, check_may_watch, guard};
 use crate::door::http::refusal::Refusal;
 use crate::door::http::{label, rspamd, v1};
 
-static ROUTER: LazyLock<Router> = LazyLock::new(|| {
+/// All routes. Handlers find the [`HttpContext`](crate::door::http::access::HttpContext) among the request's extensions.
+pub(super) static ROUTER: LazyLock<Router> = LazyLock::new(|| {
     let all = routes().into_iter().fold(Router::new(), |router, (path, methods)| router.route(path, methods));
     let refuse = |status, why: &'static str| move || async move { Refusal::new(status, why) };
     all.fallback(refuse(StatusCode::NOT_FOUND, "there is nothing at this path; GET / tells what there is"))
@@ -24,11 +25,6 @@ static ROUTER: LazyLock<Router> = LazyLock::new(|| {
         ))
         .layer(from_fn(guard))
 });
-
-/// All routes. Handlers find the [`HttpContext`](crate::door::http::access::HttpContext) among the request's extensions.
-pub(super) fn router() -> Router {
-    ROUTER.clone()
-}
 
 /// What changes a model is never answered to GET.
 fn routes() -> [(&'static str, MethodRouter); 17] {
