@@ -1,7 +1,11 @@
 //! Parsing a request's first line and headers.
 
+use serde::Deserialize;
+use serde::de::value::{Error, StrDeserializer};
+
 /// What a client asks for.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Default, Deserialize, Debug)]
+#[serde(rename_all = "UPPERCASE")]
 pub enum Method {
     /// Is it spam, and with which score?
     #[default]
@@ -11,6 +15,7 @@ pub enum Method {
     /// And for which reasons, as a text?
     Report,
     /// The same, for spam only.
+    #[serde(rename = "REPORT_IFSPAM")]
     ReportIfSpam,
     /// The message with the verdict in its header.
     Process,
@@ -23,18 +28,6 @@ pub enum Method {
     /// Nothing.
     Skip,
 }
-
-const METHODS: [(&str, Method); 9] = [
-    ("CHECK", Method::Check),
-    ("SYMBOLS", Method::Symbols),
-    ("REPORT", Method::Report),
-    ("REPORT_IFSPAM", Method::ReportIfSpam),
-    ("PROCESS", Method::Process),
-    ("HEADERS", Method::Headers),
-    ("TELL", Method::Tell),
-    ("PING", Method::Ping),
-    ("SKIP", Method::Skip),
-];
 
 impl Method {
     /// Whether the whole message goes back or is learned, so that it must be complete.
@@ -119,7 +112,7 @@ fn first_line(line: &[u8]) -> Result<(Method, u32, bool), BadLine> {
     let text = text.trim_end();
     let bad = || shown(text);
     let (method, protocol) = text.split_once(' ').ok_or_else(bad)?;
-    let (_, method) = *METHODS.iter().find(|(name, _)| *name == method).ok_or_else(bad)?;
+    let method = Method::deserialize(StrDeserializer::<Error>::new(method)).map_err(|_| bad())?;
     let (is_rspamc, version) = match protocol.trim().split_once('/').ok_or_else(bad)? {
         ("SPAMC", version) => (false, version),
         ("RSPAMC", version) => (true, version),
@@ -249,10 +242,24 @@ mod tests {
         assert_eq!(message(b"From "), b"");
     }
 
+    const METHODS: [&str; 9] =
+        ["CHECK", "SYMBOLS", "REPORT", "REPORT_IFSPAM", "PROCESS", "HEADERS", "TELL", "PING", "SKIP"];
+
+    #[test]
+    fn methods_have_the_names_of_the_protocol() {
+        for name in METHODS {
+            let request = parse(format!("{name} SPAMC/1.3\r\n").as_bytes()).unwrap();
+            assert_eq!(format!("{:?}", request.method).to_uppercase(), name.replace('_', ""));
+        }
+        for other in ["check", "REPORTIFSPAM", "0", ""] {
+            assert!(parse(format!("{other} SPAMC/1.3\r\n").as_bytes()).is_err(), "{other}");
+        }
+    }
+
     proptest! {
         #[test]
         fn any_bytes_are_parsed_or_refused(bytes: Vec<u8>, method in 0..METHODS.len(), prefix: bool) {
-            let line = format!("{} SPAMC/1.3\r\n", METHODS[method].0);
+            let line = format!("{} SPAMC/1.3\r\n", METHODS[method]);
             let bytes = if prefix { [line.as_bytes(), &bytes].concat() } else { bytes };
             if let Some(end) = head_end(&bytes) {
                 let _ = parse(&bytes[..end]);
