@@ -46,57 +46,46 @@ pub enum Language {
 
 impl Language {
     /// Every language, in alphabetical order.
-    pub const ALL: [Language; 17] = [
-        Language::Arabic,
-        Language::Danish,
-        Language::Dutch,
-        Language::English,
-        Language::Finnish,
-        Language::French,
-        Language::German,
-        Language::Hungarian,
-        Language::Italian,
-        Language::Norwegian,
-        Language::Portuguese,
-        Language::Romanian,
-        Language::Russian,
-        Language::Spanish,
-        Language::Swedish,
-        Language::Tamil,
-        Language::Turkish,
-    ];
+    pub const ALL: [Language; 17] = {
+        let mut all = [Language::Arabic; 17];
+        let mut at = 0;
+        while at < all.len() {
+            all[at] = TABLE[at].0;
+            at += 1;
+        }
+        all
+    };
 
     /// The language's name.
     pub fn name(self) -> &'static str {
-        self.entry().0
+        TABLE[self as usize].1
     }
 
     pub(crate) fn stemmer(self) -> Stemmer {
-        Stemmer::create(self.entry().1)
-    }
-
-    fn entry(self) -> (&'static str, Algorithm) {
-        match self {
-            Language::Arabic => ("arabic", Algorithm::Arabic),
-            Language::Danish => ("danish", Algorithm::Danish),
-            Language::Dutch => ("dutch", Algorithm::Dutch),
-            Language::English => ("english", Algorithm::English),
-            Language::Finnish => ("finnish", Algorithm::Finnish),
-            Language::French => ("french", Algorithm::French),
-            Language::German => ("german", Algorithm::German),
-            Language::Hungarian => ("hungarian", Algorithm::Hungarian),
-            Language::Italian => ("italian", Algorithm::Italian),
-            Language::Norwegian => ("norwegian", Algorithm::Norwegian),
-            Language::Portuguese => ("portuguese", Algorithm::Portuguese),
-            Language::Romanian => ("romanian", Algorithm::Romanian),
-            Language::Russian => ("russian", Algorithm::Russian),
-            Language::Spanish => ("spanish", Algorithm::Spanish),
-            Language::Swedish => ("swedish", Algorithm::Swedish),
-            Language::Tamil => ("tamil", Algorithm::Tamil),
-            Language::Turkish => ("turkish", Algorithm::Turkish),
-        }
+        Stemmer::create(TABLE[self as usize].2)
     }
 }
+
+/// Every language at its number, with its name and its stemmer.
+const TABLE: [(Language, &str, Algorithm); 17] = [
+    (Language::Arabic, "arabic", Algorithm::Arabic),
+    (Language::Danish, "danish", Algorithm::Danish),
+    (Language::Dutch, "dutch", Algorithm::Dutch),
+    (Language::English, "english", Algorithm::English),
+    (Language::Finnish, "finnish", Algorithm::Finnish),
+    (Language::French, "french", Algorithm::French),
+    (Language::German, "german", Algorithm::German),
+    (Language::Hungarian, "hungarian", Algorithm::Hungarian),
+    (Language::Italian, "italian", Algorithm::Italian),
+    (Language::Norwegian, "norwegian", Algorithm::Norwegian),
+    (Language::Portuguese, "portuguese", Algorithm::Portuguese),
+    (Language::Romanian, "romanian", Algorithm::Romanian),
+    (Language::Russian, "russian", Algorithm::Russian),
+    (Language::Spanish, "spanish", Algorithm::Spanish),
+    (Language::Swedish, "swedish", Algorithm::Swedish),
+    (Language::Tamil, "tamil", Algorithm::Tamil),
+    (Language::Turkish, "turkish", Algorithm::Turkish),
+];
 
 impl fmt::Display for Language {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -215,6 +204,9 @@ mod tests {
         assert!(Language::ALL.is_sorted_by_key(|language| language.name()));
         for language in Language::ALL {
             assert_eq!(language.to_string().parse(), Ok(language));
+            let (_, name, algorithm) = TABLE[language as usize];
+            let debug = format!("{language:?}");
+            assert_eq!((debug.to_lowercase(), format!("{algorithm:?}")), (name.to_owned(), debug));
         }
         let error = "greek".parse::<Language>().unwrap_err().to_string();
         assert!(error.contains("german, hungarian") && error.ends_with("got \"greek\""), "{error}");
