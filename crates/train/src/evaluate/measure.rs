@@ -46,22 +46,13 @@ impl Measure {
         let scale = if self.unit == Unit::Share { 100.0 } else { 1.0 };
         format!("{:.*}", self.decimals, scale * value)
     }
-
-    const fn new(
-        key: &'static str,
-        name: &'static str,
-        words: &'static str,
-        unit: Unit,
-        decimals: usize,
-    ) -> Measure {
-        Measure { key, name, words, unit, decimals }
-    }
 }
 
 /// Declares the measures, a line each.
 macro_rules! measures {
     ($($id:ident = $key:literal, $name:literal, $words:literal, $unit:ident, $decimals:literal;)+) => {
-        $(pub(crate) const $id: Measure = Measure::new($key, $name, $words, Unit::$unit, $decimals);)+
+        $(pub(crate) const $id: Measure =
+            Measure { key: $key, name: $name, words: $words, unit: Unit::$unit, decimals: $decimals };)+
     };
 }
 
