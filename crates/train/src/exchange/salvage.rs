@@ -11,7 +11,6 @@ use tamis_store::error::{Reason, Result};
 use tamis_store::file::fitted::FittedScoring;
 use tamis_store::file::header::{self, ModelHeader};
 use tamis_store::store::opened::Store;
-use tamis_store::store::overlay::add_bias;
 use tamis_tokenizer::{CountVector, TermId};
 
 use crate::exchange::import::{Draft, DraftTerm};
@@ -113,17 +112,12 @@ fn draft(store: &Store) -> Result<(Draft, u64)> {
     }
     let ids: HashMap<u64, TermId> = texts.keys().copied().zip(0..).collect();
     let mut statistics = Statistics::new(store.header.totals.len());
-    let (mut correction, mut bias) = (Correction::default(), Vec::new());
+    let mut correction = Correction::default();
     for (document, terms) in &documents {
         let pairs = terms.iter().filter_map(|(print, count)| Some((*ids.get(print)?, *count)));
         let vector = CountVector::from_pairs(pairs).unwrap_or_default();
         statistics.observe_times(document.class, vector.row(), document.multiplicity)?;
         correction.add(vector.row(), &document.coefficients)?;
-        for coefficient in &document.coefficients {
-            let mut column = vec![0; usize::from(coefficient.class)];
-            column.push(coefficient.bias);
-            add_bias(&mut bias, &column)?;
-        }
     }
     let terms = texts.into_iter().zip(0..).map(|((fingerprint, text), id)| DraftTerm {
         fingerprint,
@@ -134,8 +128,8 @@ fn draft(store: &Store) -> Result<(Draft, u64)> {
     let terms = terms.collect();
     let mut header =
         ModelHeader { totals: statistics.totals().to_vec(), unremembered: false, ..store.header.clone() };
-    if let FittedScoring::Weighted { bias: of_store, .. } = &mut header.scoring {
-        *of_store = bias;
+    if let FittedScoring::Weighted { bias, .. } = &mut header.scoring {
+        *bias = correction.bias().to_vec();
     }
     let lost_terms = read.values().filter(|term| term.is_none()).count() as u64;
     Ok((Draft::with_terms(header, terms, documents)?, lost_terms))

@@ -1,9 +1,8 @@
 //! Documents that several merged models share.
 
 use std::cmp::{Ordering, Reverse};
-use std::collections::HashMap;
 
-use tamis_model::{Cell, ClassTotals, ClassWeight, Coefficient, Counts, HeldOut, Statistics};
+use tamis_model::{Cell, ClassTotals, ClassWeight, Coefficient, Correction, Counts, HeldOut, Statistics};
 use tamis_store::error::{Error, Reason, Result};
 use tamis_store::file::documents::{greatest_dense, keep_least, least_message};
 use tamis_store::store::overlay::{add_bias, add_weights, fits, too_large};
@@ -16,8 +15,7 @@ use crate::merge::stores::{SourceDocument, Stores, for_each_group};
 #[derive(Default)]
 pub(crate) struct Surplus {
     statistics: Option<Statistics>,
-    weights: HashMap<TermId, Vec<ClassWeight>>,
-    bias: Vec<i64>,
+    correction: Correction,
     /// Number of stored copies of shared documents beyond the first: one less for each than the models that know it.
     pub(crate) n_documents: u64,
 }
@@ -28,7 +26,7 @@ impl Surplus {
     /// documents.
     pub(crate) fn new(terms: &Stores<'_>) -> Result<Self> {
         let mut statistics = Statistics::new(terms.totals.len());
-        let (mut weights, mut bias, mut n_documents, mut n_unknown) = (HashMap::new(), Vec::new(), 0, 0);
+        let (mut correction, mut n_documents, mut n_unknown) = (Correction::default(), 0, 0);
         for_each_group(terms, |mut group| {
             if group.len() == 1 || group[0].1.digest == terms.nothing {
                 return Ok(());
@@ -42,22 +40,14 @@ impl Surplus {
             for (at, document) in group {
                 let vector = terms.renumber(at, &document.vector)?;
                 statistics.observe_times(document.class, vector.row(), document.multiplicity)?;
-                for coefficient in &document.coefficients {
-                    let mut column = vec![0; usize::from(coefficient.class)];
-                    column.push(coefficient.bias);
-                    add_bias(&mut bias, &column)?;
-                    for (id, tf) in vector.row().iter() {
-                        let weight = ClassWeight::contribution(coefficient, tf).ok_or_else(too_few)?;
-                        weights.entry(id).or_insert_with(Vec::new).push(weight);
-                    }
-                }
+                correction.add(vector.row(), &document.coefficients)?;
             }
             Ok(())
         })?;
         if n_unknown > 0 {
             return Err(Reason::Shared { documents: n_unknown }.into());
         }
-        Ok(Surplus { statistics: (n_documents > 0).then_some(statistics), weights, bias, n_documents })
+        Ok(Surplus { statistics: (n_documents > 0).then_some(statistics), correction, n_documents })
     }
 
     /// Whether there is no surplus.
@@ -92,15 +82,13 @@ impl Surplus {
     }
 
     pub(crate) fn take_from_weights(&self, id: TermId, weights: &mut Vec<ClassWeight>) -> Result<()> {
-        let Some(surplus) = self.weights.get(&id) else { return Ok(()) };
-        weights.extend(surplus.iter().map(|weight| ClassWeight { units: -weight.units, ..*weight }));
-        add_weights(weights)?;
-        weights.retain(|weight| weight.units != 0);
-        Ok(())
+        let surplus = self.correction.weights(id);
+        weights.extend(surplus.map(|weight| ClassWeight { units: -weight.units, ..weight }));
+        add_weights(weights)
     }
 
     pub(crate) fn take_from_bias(&self, bias: &mut Vec<i64>) -> Result<()> {
-        let less: Vec<i64> = self.bias.iter().map(|bias| -bias).collect();
+        let less: Vec<i64> = self.correction.bias().iter().map(|bias| -bias).collect();
         add_bias(bias, &less)
     }
 }

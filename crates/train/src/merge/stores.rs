@@ -1,13 +1,13 @@
 //! Several stores as one: terms with new ids, documents in canonical order.
 
 use tamis_filter::extract::document::digest_of_nothing;
-use tamis_model::{Cell, ClassId, ClassTotals, ClassWeight, Classes, Counts, VectorStatistics};
+use tamis_model::{Cell, ClassId, ClassTotals, ClassWeight, Classes, Correction, Counts, VectorStatistics};
 use tamis_store::config::labels::labels_of;
 use tamis_store::error::{Error, Reason, Result};
 use tamis_store::file::documents::StoredDocument;
 use tamis_store::file::terms::limited;
 use tamis_store::store::opened::Store;
-use tamis_store::store::overlay::{add_bias, add_cells, add_totals, add_weights};
+use tamis_store::store::overlay::{add_cells, add_totals, add_weights};
 use tamis_tokenizer::{CountVector, TermId};
 
 use crate::gather::merged::TermSource;
@@ -106,17 +106,13 @@ impl<'a> Stores<'a> {
 
     /// The bias of each column of the correction.
     pub(crate) fn bias(&self) -> Result<Vec<i64>> {
-        let mut sums = Vec::new();
+        let mut sum = Correction::default();
         for (at, store) in self.stores.iter().enumerate().filter(|(at, _)| self.keeps_weights[*at]) {
-            let mut moved = Vec::new();
             for (column, bias) in (0..=ClassId::MAX).zip(store.bias()) {
-                let to = usize::from(self.column(at, column));
-                moved.resize(moved.len().max(to + 1), 0);
-                moved[to] = *bias;
+                sum.add_bias(self.column(at, column), *bias)?;
             }
-            add_bias(&mut sums, &moved)?;
         }
-        Ok(sums)
+        Ok(sum.bias().to_vec())
     }
 
     /// The weights of a term, sorted by class.
