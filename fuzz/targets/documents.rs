@@ -30,7 +30,8 @@ pub fn run(data: &[u8]) {
         assert!(whole.text.starts_with(&cut.text), "{:?} {:?}", whole.text, cut.text);
         assert!(whole.text == cut.text || cut.is_cut);
     }
-    let inflated: usize = members(&bytes, &limits).into_iter().flatten().flat_map(|member| member.bytes).map(|b| b.len()).sum();
+    let inflated: usize =
+        members(&bytes, &limits).into_iter().flatten().flat_map(|member| member.bytes).map(|b| b.len()).sum();
     assert!(inflated as u64 <= limits.inflated);
 }
 

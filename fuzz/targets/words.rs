@@ -40,7 +40,9 @@ pub fn run(data: &[u8]) {
     let lines: Vec<_> = bytes.chunks(length).map(encode).collect();
     let body = lines.join(if quoted { "=\n" } else { "\n" });
     let message = parse(header.as_bytes(), body.as_bytes());
-    assert_eq!(message.parts()[0].text.as_deref(), Some(&*text), "{body}");
+    let part = &message.parts()[0];
+    // what is mostly control characters is no text
+    assert!(part.unread.is_some() || part.text.as_deref() == Some(&*text), "{body}: {part:?}");
 
     let pieces = bytes.chunks(length).take(90).enumerate().map(|(i, piece)| {
         let charset = if i == 0 { format!("{charset}''") } else { String::new() };

@@ -8,18 +8,10 @@ use tamis_program::shown_path;
 
 use crate::formats::holds::Holds;
 use crate::input::file::InputFile;
-use crate::input::items::Content;
+use crate::input::items::{Content, MemberName};
 
 /// Maximum bytes of an archive, and of what is inflated of it.
 const MOST: u64 = 1 << 30;
-
-/// The place of a document in an archive.
-pub(crate) struct MemberName {
-    /// The path in the archive.
-    pub(crate) path: String,
-    /// The first folder, below one that all are in.
-    pub(crate) label: Option<String>,
-}
 
 /// The files in an archive, but those that are hidden.
 ///

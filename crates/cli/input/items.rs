@@ -13,7 +13,6 @@ use crate::formats::keep::{KeepColumns, KeptCells};
 use crate::formats::record::{TableRecord, TableRow};
 use crate::formats::records::{Cells, records};
 use crate::formats::table::{TextColumns, TextRows, rows};
-use crate::input::archive::MemberName;
 use crate::input::file::{InputFile, SourceArg, SourceScope};
 use crate::input::find::find;
 
@@ -59,6 +58,14 @@ impl<'p> Item<'p> {
     pub(crate) fn named(&self) -> bool {
         self.file.named && self.file.holds == Holds::One
     }
+}
+
+/// The place of a document in an archive.
+pub(crate) struct MemberName {
+    /// The path in the archive.
+    pub(crate) path: String,
+    /// The first folder, below one that all are in.
+    pub(crate) label: Option<String>,
 }
 
 /// The content of a document.
