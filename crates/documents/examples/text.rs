@@ -1,4 +1,5 @@
 //! Prints the text of documents: `cargo run -p tamis-documents --example text -- FILE...`
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program")]
 
 use std::process::ExitCode;
 

@@ -72,10 +72,19 @@ impl<'a> Archive<'a> {
         Some(Member { path, bytes })
     }
 
-    /// Inflates an entry. A path that there is no entry of, or that was taken, yields nothing.
+    /// Inflates an entry of XML. A path that there is no entry of, or that was taken, yields nothing.
     pub(crate) fn take(&mut self, path: &str, reading: &mut Reading) -> Result<Option<Vec<u8>>, Unread> {
-        let entry = self.entries.remove(path);
-        entry.map(|entry| self.inflate(&entry, reading)).transpose()
+        let Some(entry) = self.entries.remove(path) else { return Ok(None) };
+        let mut xml = self.inflate(&entry, reading)?;
+        // a piece of XML takes longer than the bytes that it has
+        let mut tags = memchr::memchr2_iter(b'<', b'&', &xml);
+        let n_tags = tags.by_ref().take(reading.left_tags).count();
+        if let Some(end) = tags.next() {
+            xml.truncate(end);
+            reading.output.is_cut = true;
+        }
+        reading.left_tags -= n_tags;
+        Ok(Some(xml))
     }
 
     fn inflate(&self, entry: &Entry, reading: &mut Reading) -> Result<Vec<u8>, Unread> {

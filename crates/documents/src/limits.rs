@@ -68,11 +68,13 @@ impl Unread {
 pub(crate) struct Reading {
     pub(crate) output: Text,
     pub(crate) left: Limits,
+    /// Tags and references of XML; a million cells, or text of the size of the limit, have as many.
+    pub(crate) left_tags: usize,
 }
 
 impl Reading {
     pub(crate) fn new(limits: &Limits) -> Self {
-        Reading { output: Text::default(), left: *limits }
+        Reading { output: Text::default(), left: *limits, left_tags: 4_000_000 }
     }
 
     /// Whether no more text fits, and so the rest is cut off.
