@@ -2,13 +2,14 @@
 
 use std::collections::HashMap;
 
-use encoding_rs::UTF_8;
+use percent_encoding::percent_decode_str;
 
 use crate::archive::Archive;
 use crate::format::Format;
 use crate::limits::{Reading, Unread};
+use crate::markup::{Dialect, push_text};
 use crate::office::push_title;
-use crate::xml::{Dialect, Piece, attribute, for_each_piece, push_text};
+use crate::xml::{Piece, attribute, for_each_piece};
 
 /// Web pages.
 pub(crate) const XHTML: Dialect = Dialect { inside: &["body"], without: &["script", "style"] };
@@ -66,32 +67,13 @@ fn chapters(package: &[u8], most: usize) -> Vec<String> {
 fn resolve(from: &str, reference: &str) -> String {
     let mut folders: Vec<&str> = from.split('/').collect();
     folders.pop();
-    let decoded = decode_percents(reference.split('#').next().unwrap_or_default());
-    for step in decoded.split('/') {
+    let path = percent_decode_str(reference.split('#').next().unwrap_or_default()).decode_utf8_lossy();
+    for step in path.split('/') {
         match step {
-            ".." => drop(folders.pop()),
+            ".." => _ = folders.pop(),
             "" | "." => (),
             _ => folders.push(step),
         }
     }
     folders.join("/")
-}
-
-/// A path of which bytes are written as `%20`.
-fn decode_percents(path: &str) -> String {
-    let mut parts = path.split('%');
-    let mut bytes = parts.next().unwrap_or_default().as_bytes().to_vec();
-    for part in parts {
-        match part.get(..2).and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
-            Some(byte) => {
-                bytes.push(byte);
-                bytes.extend(&part.as_bytes()[2..]);
-            }
-            None => {
-                bytes.push(b'%');
-                bytes.extend(part.as_bytes());
-            }
-        }
-    }
-    UTF_8.decode(&bytes).0.into_owned()
 }

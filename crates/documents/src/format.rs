@@ -3,6 +3,7 @@
 use memchr::memmem;
 
 use crate::marks::{FOREIGN, STREAMS};
+use crate::xml::{Piece, for_each_piece};
 
 /// A file format that is neither plain text nor mail.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -61,10 +62,9 @@ impl Format {
         let marked = || {
             // a text may begin with two or three letters
             let is_one = |mark: &[u8]| mark.len() > 3 || is_binary(&bytes[..bytes.len().min(512)]);
-            let (what, _) = FOREIGN
-                .iter()
-                .find(|(_, marks)| marks.iter().any(|(at, mark)| has(*at, mark) && is_one(mark)))?;
-            Some(Format::Foreign(what))
+            let is_any =
+                |marks: &[(usize, &[u8])]| marks.iter().any(|(at, mark)| has(*at, mark) && is_one(mark));
+            FOREIGN.iter().find(|(_, marks)| is_any(marks)).map(|(what, _)| Format::Foreign(what))
         };
         let begins = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes).trim_ascii_start();
         match begins.first()? {
@@ -215,25 +215,15 @@ fn is_pdf(bytes: &[u8]) -> bool {
 
 /// Whether the first element of XML is a drawing.
 fn is_svg(bytes: &[u8]) -> bool {
-    let mut rest = bytes;
-    // declarations and comments; a document type ends with the first `>`, or with `]>`
-    for _ in 0..20 {
-        let end: &[u8] = match rest {
-            [b'<', b'?', ..] => b"?>",
-            [b'<', b'!', b'-', b'-', ..] => b"-->",
-            [b'<', b'!', ..] => match rest.iter().find(|byte| matches!(byte, b'[' | b'>')) {
-                Some(b'[') => b"]>",
-                _ => b">",
-            },
-            _ => break,
-        };
-        let Some(at) = memmem::find(rest, end) else { return false };
-        rest = rest[at + end.len()..].trim_ascii_start();
-    }
-    let name = rest.strip_prefix(b"<svg:").or_else(|| rest.strip_prefix(b"<"));
-    let is_root =
-        |rest: &[u8]| rest.starts_with(b"svg") && !rest.get(3).is_some_and(u8::is_ascii_alphanumeric);
-    name.is_some_and(is_root)
+    let mut is_drawing = false;
+    for_each_piece(&bytes[..bytes.len().min(8192)], |piece| match piece {
+        Piece::Start(name, _) => {
+            is_drawing = name == "svg";
+            false
+        }
+        _ => true,
+    });
+    is_drawing
 }
 
 /// Whether JSON begins as a notebook does, and has its version.

@@ -24,13 +24,15 @@
 // The rooms, the lowest first: none uses one that comes after it (tests/code/rooms.rs).
 mod marks;
 
+mod xml;
+
 mod format;
 
 mod limits;
 
 mod archive;
 
-mod xml;
+mod markup;
 
 mod office;
 

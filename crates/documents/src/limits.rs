@@ -65,6 +65,7 @@ impl Unread {
 }
 
 /// A document while it is read: its text so far, and what is left of the limits.
+#[derive(Default)]
 pub(crate) struct Reading {
     pub(crate) output: Text,
     pub(crate) left: Limits,

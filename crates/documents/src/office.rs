@@ -5,7 +5,8 @@ use memchr::memmem;
 use crate::archive::Archive;
 use crate::format::Format;
 use crate::limits::{Limits, Reading, Unread};
-use crate::xml::{Dialect, Piece, attribute, for_each_piece, push_text};
+use crate::markup::{Dialect, push_text};
+use crate::xml::{Piece, attribute, for_each_piece};
 
 /// Only what is in runs; phonetic guides, text that was moved away, and what older programs show instead of a text box
 /// are left out.

@@ -1,14 +1,16 @@
 //! Rich Text Format: groups of text and control words.
 
 use std::collections::HashMap;
+use std::mem;
 
-use encoding_rs::{Encoding, MACINTOSH, WINDOWS_1252};
+use encoding_rs::{Encoding, WINDOWS_1252};
 
 use crate::limits::Reading;
 
 /// What becomes of a group's text.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, Default)]
 enum Destination {
+    #[default]
     Text,
     Title,
     /// The code of a field.
@@ -19,24 +21,25 @@ enum Destination {
 }
 
 /// What a group changes for itself.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 struct Group {
     destination: Destination,
     is_hidden: bool,
-    /// Characters that stand behind a Unicode character for older readers.
-    fallback: usize,
+    /// Characters behind a Unicode character that stand for it in older readers; by default 1.
+    fallback: Option<usize>,
     encoding: Option<&'static Encoding>,
 }
 
+#[derive(Default)]
 struct Reader<'a> {
     rest: &'a [u8],
     group: Group,
     outer: Vec<Group>,
-    /// The encodings of fonts, by number.
+    /// The encodings of fonts, by number, and the font that is being described.
     fonts: HashMap<i32, &'static Encoding>,
     font: i32,
     /// The encoding of fonts without their own.
-    encoding: &'static Encoding,
+    encoding: Option<&'static Encoding>,
     /// Characters that are still to be skipped.
     skipped: usize,
     /// Text that is not decoded yet.
@@ -44,27 +47,15 @@ struct Reader<'a> {
     /// The first half of a character beyond the first 65,536.
     high: u16,
     code: String,
-    reading: &'a mut Reading,
+    reading: Reading,
 }
 
 /// Reads an RTF document.
 pub(crate) fn read_rtf(bytes: &[u8], reading: &mut Reading) {
-    let group = Group { destination: Destination::Text, is_hidden: false, fallback: 1, encoding: None };
-    let mut reader = Reader {
-        rest: bytes,
-        group,
-        outer: Vec::new(),
-        fonts: HashMap::new(),
-        font: 0,
-        encoding: WINDOWS_1252,
-        skipped: 0,
-        pending: Vec::new(),
-        high: 0,
-        code: String::new(),
-        reading,
-    };
+    let mut reader = Reader { rest: bytes, reading: mem::take(reading), ..Reader::default() };
     reader.read();
     reader.flush();
+    *reading = reader.reading;
 }
 
 impl Reader<'_> {
@@ -96,22 +87,24 @@ impl Reader<'_> {
         self.flush();
         self.skipped = 0;
         if self.group.destination == Destination::Code {
-            self.reading.push_field(&std::mem::take(&mut self.code));
+            self.reading.push_field(&mem::take(&mut self.code));
         }
         self.group = self.outer.pop().unwrap_or(self.group);
     }
 
     /// Reads a control word or symbol, behind its backslash.
     fn read_control(&mut self) {
-        let letters = self.rest.iter().take(32).take_while(|byte| byte.is_ascii_alphabetic()).count();
-        let (word, rest) = self.rest.split_at(letters);
-        if letters == 0 {
-            let Some((symbol, rest)) = self.rest.split_first() else { return };
-            self.rest = rest;
+        let count = |bytes: &[u8], most: usize, is_one: fn(&u8) -> bool| {
+            bytes.iter().take(most).take_while(|b| is_one(b)).count()
+        };
+        let (word, rest) = self.rest.split_at(count(self.rest, 32, u8::is_ascii_alphabetic));
+        let Some((symbol, _)) = rest.split_first() else { return self.rest = rest };
+        if word.is_empty() {
+            self.rest = &rest[1..];
             return self.read_symbol(*symbol);
         }
-        let signed = rest.iter().take(1).filter(|byte| **byte == b'-').count();
-        let digits = rest[signed..].iter().take(10).take_while(|byte| byte.is_ascii_digit()).count();
+        let signed = usize::from(*symbol == b'-');
+        let digits = count(&rest[signed..], 10, u8::is_ascii_digit);
         let (number, rest) = rest.split_at(if digits > 0 { signed + digits } else { 0 });
         self.rest = rest.strip_prefix(b" ").unwrap_or(rest);
         let number = str::from_utf8(number).ok().and_then(|number| number.parse().ok());
@@ -137,27 +130,24 @@ impl Reader<'_> {
     }
 
     fn read_word(&mut self, word: &str, number: Option<i32>) {
-        let count = || usize::try_from(number.unwrap_or(0)).unwrap_or(0);
+        let value = number.unwrap_or(0);
+        let count = usize::try_from(value).unwrap_or(0);
         match word {
-            "u" => return self.push_unit(number.unwrap_or(0)),
-            "bin" => return self.rest = self.rest.get(count()..).unwrap_or_default(),
+            "u" => return self.push_unit(value),
+            "bin" => return self.rest = self.rest.get(count..).unwrap_or_default(),
             _ if self.skipped > 0 => return self.skipped -= 1,
             _ => self.flush(),
         }
         match word {
             "par" | "line" | "row" | "nestrow" | "sect" | "page" | "column" => self.push_break('\n'),
             "tab" | "cell" | "nestcell" => self.push_break('\t'),
-            "emspace" | "enspace" | "qmspace" => self.push_break(' '),
-            "emdash" => self.push("\u{2014}"),
-            "endash" => self.push("\u{2013}"),
-            "lquote" => self.push("\u{2018}"),
-            "rquote" => self.push("\u{2019}"),
-            "ldblquote" => self.push("\u{201c}"),
-            "rdblquote" => self.push("\u{201d}"),
-            "bullet" => self.push("\u{2022}"),
-            "uc" => self.group.fallback = count(),
-            "ansicpg" => self.encoding = encoding_of(number.unwrap_or(0)),
-            "mac" => self.encoding = MACINTOSH,
+            "uc" => self.group.fallback = Some(count),
+            "ansicpg" => self.encoding = encoding_of(value),
+            "f" if self.group.destination == Destination::Fonts => self.font = value,
+            "f" => self.group.encoding = self.fonts.get(&value).copied(),
+            "fcharset" if self.fonts.len() < 10_000 => {
+                self.fonts.extend(encoding_of(value).map(|encoding| (self.font, encoding)));
+            }
             "v" | "deleted" => self.group.is_hidden = number != Some(0),
             "plain" => (self.group.is_hidden, self.group.encoding) = (false, None),
             "fonttbl" => self.group.destination = Destination::Fonts,
@@ -165,39 +155,8 @@ impl Reader<'_> {
             "title" => self.group.destination = Destination::Title,
             // a text box, which stands in a group that older readers ignore
             "shptxt" => self.group.destination = Destination::Text,
-            "colortbl" | "stylesheet" | "info" | "pict" | "nonshppict" | "objdata" | "listtext"
-            | "pntext" | "filetbl" | "author" | "operator" | "xe" | "tc" => {
-                self.group.destination = Destination::Nothing
-            }
-            "f" if self.group.destination == Destination::Fonts => self.font = number.unwrap_or(0),
-            "f" => self.group.encoding = self.fonts.get(&number.unwrap_or(0)).copied(),
-            "fcharset" => self.set_charset(number.unwrap_or(0)),
-            _ => (),
-        }
-    }
-
-    /// Sets the character set of the font that is being described.
-    fn set_charset(&mut self, charset: i32) {
-        const PAGES: [(i32, i32); 14] = [
-            (77, 10000),
-            (128, 932),
-            (129, 949),
-            (134, 936),
-            (136, 950),
-            (161, 1253),
-            (162, 1254),
-            (163, 1258),
-            (177, 1255),
-            (178, 1256),
-            (186, 1257),
-            (204, 1251),
-            (222, 874),
-            (238, 1250),
-        ];
-        if let Some((_, page)) = PAGES.iter().find(|(number, _)| *number == charset)
-            && self.fonts.len() < 10_000
-        {
-            self.fonts.insert(self.font, encoding_of(*page));
+            _ if SILENT.contains(&word) => self.group.destination = Destination::Nothing,
+            _ => CHARACTERS.iter().filter(|(name, _)| *name == word).for_each(|(_, text)| self.push(text)),
         }
     }
 
@@ -213,26 +172,21 @@ impl Reader<'_> {
     /// Adds a character, or one of two halves, by its number in UTF-16.
     fn push_unit(&mut self, number: i32) {
         self.flush();
-        self.skipped = self.group.fallback;
-        let unit = (number & 0xffff) as u16;
-        let high = std::mem::take(&mut self.high);
-        match unit {
-            0xd800..0xdc00 => self.high = unit,
-            _ => {
-                let units = [high, unit];
-                let units = if (0xdc00..0xe000).contains(&unit) { &units[..] } else { &units[1..] };
-                self.push(&String::from_utf16_lossy(units));
-            }
+        self.skipped = self.group.fallback.unwrap_or(1);
+        let units = [mem::take(&mut self.high), (number & 0xffff) as u16];
+        match units[1] {
+            0xd800..0xdc00 => self.high = units[1],
+            0xdc00..0xe000 => self.push(&String::from_utf16_lossy(&units)),
+            _ => self.push(&String::from_utf16_lossy(&units[1..])),
         }
     }
 
     /// Adds the text that is still to be decoded.
     fn flush(&mut self) {
         if !self.pending.is_empty() {
-            let pending = std::mem::take(&mut self.pending);
-            self.push(&self.group.encoding.unwrap_or(self.encoding).decode_without_bom_handling(&pending).0);
-            self.pending = pending;
-            self.pending.clear();
+            let pending = mem::take(&mut self.pending);
+            let encoding = self.group.encoding.or(self.encoding).unwrap_or(WINDOWS_1252);
+            self.push(&encoding.decode_without_bom_handling(&pending).0);
         }
     }
 
@@ -254,15 +208,32 @@ impl Reader<'_> {
     }
 }
 
-/// The encoding of a code page of Windows.
-fn encoding_of(page: i32) -> &'static Encoding {
-    let label = match page {
-        932 => "shift_jis".to_owned(),
-        936 => "gbk".to_owned(),
-        950 => "big5".to_owned(),
-        65001 => "utf-8".to_owned(),
-        10000 => "macintosh".to_owned(),
-        _ => format!("windows-{page}"),
-    };
-    Encoding::for_label(label.as_bytes()).unwrap_or(WINDOWS_1252)
+/// Control words that are characters.
+#[rustfmt::skip]
+const CHARACTERS: &[(&str, &str)] = &[
+    ("emdash", "\u{2014}"), ("endash", "\u{2013}"), ("lquote", "\u{2018}"), ("rquote", "\u{2019}"), ("ldblquote", "\u{201c}"),
+    ("rdblquote", "\u{201d}"), ("bullet", "\u{2022}"), ("emspace", " "), ("enspace", " "), ("qmspace", " "),
+];
+
+/// Control words whose group has no text.
+#[rustfmt::skip]
+const SILENT: &[&str] = &[
+    "colortbl", "stylesheet", "info", "pict", "nonshppict", "objdata", "listtext", "pntext", "filetbl", "author", "operator",
+    "xe", "tc",
+];
+
+/// The encoding of a character set of fonts, or of a code page of Windows.
+fn encoding_of(number: i32) -> Option<&'static Encoding> {
+    #[rustfmt::skip]
+    const CHARSETS: &[(i32, &str)] = &[
+        (77, "macintosh"), (128, "shift_jis"), (129, "euc-kr"), (134, "gbk"), (136, "big5"), (161, "windows-1253"),
+        (162, "windows-1254"), (163, "windows-1258"), (177, "windows-1255"), (178, "windows-1256"), (186, "windows-1257"),
+        (204, "windows-1251"), (222, "windows-874"), (238, "windows-1250"), (932, "shift_jis"), (936, "gbk"), (950, "big5"),
+        (10000, "macintosh"), (65001, "utf-8"),
+    ];
+    let known = CHARSETS
+        .iter()
+        .find(|(charset, _)| *charset == number)
+        .map(|(_, label)| Encoding::for_label(label.as_bytes()));
+    known.unwrap_or_else(|| Encoding::for_label(format!("windows-{number}").as_bytes()))
 }

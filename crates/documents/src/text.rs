@@ -8,10 +8,10 @@ use crate::archive::Archive;
 use crate::epub::{XHTML, read_epub};
 use crate::format::{Format, is_binary};
 use crate::limits::{Limits, Reading, Text, Unread};
+use crate::markup::{Dialect, push_text};
 use crate::notebook::read_notebook;
 use crate::office::{read_ooxml, read_open_document};
 use crate::rtf::read_rtf;
-use crate::xml::{Dialect, push_text};
 
 const SVG: Dialect = Dialect { inside: &["svg"], without: &["script", "style", "metadata"] };
 
@@ -70,11 +70,12 @@ fn read_zip(bytes: &[u8], reading: &mut Reading) -> Result<(), Unread> {
     let mut archive = Archive::open(bytes, Format::Zip, reading)?;
     let mut all = Ok(());
     while let Some(member) = archive.pop(reading) {
+        let is_page = member.path.ends_with(".html") || member.path.ends_with(".htm");
         let read = member.bytes.and_then(|bytes| {
             match Format::of(&bytes) {
                 Some(Format::Zip) => (),
                 Some(format) if format.has_text() => return read(&bytes, format, reading),
-                None if is_page(&bytes) => _ = push_text(&bytes, &XHTML, reading),
+                None if is_page => _ = push_text(&bytes, &XHTML, reading),
                 None => plain_text(&bytes).iter().for_each(|text| reading.push(text)),
                 Some(_) => (),
             }
@@ -87,14 +88,6 @@ fn read_zip(bytes: &[u8], reading: &mut Reading) -> Result<(), Unread> {
         }
     }
     if reading.output.text.trim().is_empty() { all } else { Ok(()) }
-}
-
-/// Whether text is a web page.
-fn is_page(bytes: &[u8]) -> bool {
-    let start = bytes.trim_ascii_start();
-    [&b"<!doctype html"[..], b"<html"]
-        .iter()
-        .any(|mark| start.get(..mark.len()).is_some_and(|s| s.eq_ignore_ascii_case(mark)))
 }
 
 /// Plain text as UTF-8, by its byte order mark or windows-1252 if it is not; binary data is none.
