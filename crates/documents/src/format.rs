@@ -148,8 +148,10 @@ fn of_streams(bytes: &[u8]) -> &'static str {
         let units: Vec<u8> = name.encode_utf16().chain([0]).flat_map(u16::to_le_bytes).collect();
         memmem::find(entries, &units)
     };
-    let named = STREAMS.iter().filter_map(|(name, what)| Some((place(name)?, *what)));
-    named.min().map_or("an Office document or Outlook message (OLE)", |(_, what)| what)
+    // beside the encrypted document there may be one that says that it is
+    let named =
+        STREAMS.iter().filter_map(|(name, what)| Some((*name != "EncryptedPackage", place(name)?, *what)));
+    named.min().map_or("an Office document or Outlook message (OLE)", |(_, _, what)| what)
 }
 
 /// What a zip archive is, by the names of its first files, and by the type that OpenDocument and EPUB put first.
@@ -226,12 +228,10 @@ fn is_svg(bytes: &[u8]) -> bool {
     is_drawing
 }
 
-/// Whether JSON begins as a notebook does, and has its version.
+/// Whether JSON begins as a notebook does, and has its cells and its version.
 fn is_notebook(bytes: &[u8]) -> bool {
     let first = bytes[1..].trim_ascii_start();
-    let keys: [&[u8]; 5] =
-        [br#""cells""#, br#""metadata""#, br#""nbformat""#, br#""nbformat_minor""#, br#""worksheets""#];
-    keys.iter().any(|key| first.starts_with(key))
-        && memmem::find(bytes, br#""nbformat""#).is_some()
-        && [br#""cells""#, &br#""worksheets""#[..]].iter().any(|key| memmem::find(bytes, key).is_some())
+    let is_first = |key: &str| first.starts_with(key.as_bytes());
+    ["\"cells\"", "\"metadata\"", "\"nbformat"].into_iter().any(is_first)
+        && ["\"cells\"", "\"nbformat\""].iter().all(|key| memmem::find(bytes, key.as_bytes()).is_some())
 }

@@ -74,7 +74,7 @@ pub(crate) const FOREIGN: &[(&str, &[(usize, &[u8])])] = &[
     ("an index of Thunderbird (Mork)", &[(0, b"// <!-- <mdb:mork")]),
 ];
 
-/// OLE compound files, by the first stream that their directory names.
+/// OLE compound files, by the streams that their directory names: the encrypted one, or else the first.
 #[rustfmt::skip] // a line for each
 pub(crate) const STREAMS: &[(&str, &str)] = &[
     ("EncryptedPackage", "an Office document with a password"),

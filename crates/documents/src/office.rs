@@ -35,13 +35,13 @@ pub(crate) fn read_ooxml(
             "word/endnotes",
             "word/comments",
         ],
-        Format::Pptx => &["ppt/slides/", "ppt/diagrams/drawing", "ppt/notesSlides/"],
+        Format::Pptx => &["ppt/slides/", "ppt/diagrams/data", "ppt/notesSlides/"],
         _ => &["xl/worksheets/", "xl/drawings/drawing", "xl/comments"],
     };
     read_title(archive, "docProps/core.xml", reading)?;
     let strings = Strings::read(&archive.take("xl/sharedStrings.xml", reading)?.unwrap_or_default());
-    let mut is_whole = false;
     let paths: Vec<_> = starts.iter().flat_map(|start| archive.paths(start)).collect();
+    let mut is_whole = paths.is_empty();
     for path in paths {
         let Some(xml) = archive.take(&path, reading)? else { continue };
         is_whole |= match path.starts_with("xl/worksheets/") {

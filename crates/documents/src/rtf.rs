@@ -73,6 +73,10 @@ impl Reader<'_> {
                 b'{' => {
                     self.flush();
                     self.outer.push(self.group);
+                    if let Some(rest) = rest.trim_ascii_start().strip_prefix(br"\*") {
+                        self.rest = rest;
+                        self.group.destination = Destination::Nothing;
+                    }
                 }
                 b'}' => self.close(),
                 b'\\' => self.read_control(),
@@ -120,7 +124,6 @@ impl Reader<'_> {
                     self.push_byte(byte);
                 }
             }
-            b'*' => self.group.destination = Destination::Nothing,
             b'~' => self.push_byte(b' '),
             b'_' => self.push_byte(b'-'),
             b'\r' | b'\n' => self.push_break('\n'),

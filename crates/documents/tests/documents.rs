@@ -113,8 +113,6 @@ fn a_notebook_has_the_sources_of_its_cells() {
     let notebook = br##"{"cells": [{"cell_type": "markdown", "metadata": {}, "source": ["# Head\n", "text"]},
         {"cell_type": "code", "source": "print(1)", "outputs": [{"text": ["1"]}]}], "metadata": {}, "nbformat": 4}"##;
     check(notebook, Format::Notebook, "# Head\ntext\nprint(1)");
-    let old = br#"{"nbformat": 3, "worksheets": [{"cells": [{"cell_type": "code", "input": ["x = 1"]}]}]}"#;
-    check(old, Format::Notebook, "x = 1");
     assert_eq!(
         fails(&notebook[..100].iter().chain(br#""nbformat""#).copied().collect::<Vec<_>>()),
         Unread::Damaged(Format::Notebook)
