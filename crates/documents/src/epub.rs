@@ -9,7 +9,7 @@ use crate::format::Format;
 use crate::limits::{Reading, Unread};
 use crate::markup::{Dialect, push_text};
 use crate::office::push_title;
-use crate::xml::{Piece, attribute, for_each_piece};
+use crate::xml::attributes_of;
 
 /// Web pages.
 pub(crate) const XHTML: Dialect = Dialect { inside: &["body"], without: &["script", "style"] };
@@ -18,14 +18,9 @@ pub(crate) const XHTML: Dialect = Dialect { inside: &["body"], without: &["scrip
 pub(crate) fn read_epub(archive: &mut Archive<'_>, reading: &mut Reading) -> Result<(), Unread> {
     let damaged = Unread::Damaged(Format::Epub);
     let container = archive.take("META-INF/container.xml", reading)?.ok_or(damaged)?;
-    let mut package = None;
-    for_each_piece(&container, |piece| {
-        if let Piece::Start("rootfile", start) = piece {
-            package = attribute(start, "full-path");
-        }
-        package.is_none()
-    });
-    let package = package.ok_or(damaged)?;
+    let Some([Some(package)]) = attributes_of(&container, "rootfile", ["full-path"], 1).pop() else {
+        return Err(damaged);
+    };
     let content = archive.take(&package, reading)?.ok_or(damaged)?;
     push_title(&content, reading);
     let mut is_read = false;
@@ -49,18 +44,10 @@ pub(crate) fn read_epub(archive: &mut Archive<'_>, reading: &mut Reading) -> Res
 
 /// The chapters of the spine, relative to the package file, `most` of them.
 fn chapters(package: &[u8], most: usize) -> Vec<String> {
-    let (mut items, mut spine) = (HashMap::new(), Vec::new());
-    for_each_piece(package, |piece| {
-        match piece {
-            Piece::Start("item", start) if items.len() < most => {
-                items.extend(attribute(start, "id").zip(attribute(start, "href")));
-            }
-            Piece::Start("itemref", start) => spine.extend(attribute(start, "idref")),
-            _ => (),
-        }
-        spine.len() < most
-    });
-    spine.iter().filter_map(|id| items.remove(id)).collect()
+    let items = attributes_of(package, "item", ["id", "href"], most).into_iter();
+    let mut paths: HashMap<_, _> = items.filter_map(|[id, path]| id.zip(path)).collect();
+    let spine = attributes_of(package, "itemref", ["idref"], most).into_iter().flatten().flatten();
+    spine.filter_map(|id| paths.remove(&id)).collect()
 }
 
 /// The path in the archive of what a file refers to.

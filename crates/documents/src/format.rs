@@ -2,7 +2,7 @@
 
 use memchr::memmem;
 
-use crate::marks::{FOREIGN, STREAMS};
+use crate::marks::{FOREIGN, Mark, STREAMS};
 use crate::xml::{Piece, for_each_piece};
 
 /// A file format that is neither plain text nor mail.
@@ -62,8 +62,7 @@ impl Format {
         let marked = || {
             // a text may begin with two or three letters
             let is_one = |mark: &[u8]| mark.len() > 3 || is_binary(&bytes[..bytes.len().min(512)]);
-            let is_any =
-                |marks: &[(usize, &[u8])]| marks.iter().any(|(at, mark)| has(*at, mark) && is_one(mark));
+            let is_any = |marks: &[Mark]| marks.iter().any(|(at, mark)| has(*at, mark) && is_one(mark));
             FOREIGN.iter().find(|(_, marks)| is_any(marks)).map(|(what, _)| Format::Foreign(what))
         };
         let begins = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes).trim_ascii_start();

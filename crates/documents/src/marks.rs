@@ -1,9 +1,12 @@
 //! Marks of the formats that are not read.
 
+/// A mark, and where in a file it is.
+pub(crate) type Mark = (usize, &'static [u8]);
+
 /// Formats that are neither text nor mail: what they are, and the marks that their files have, each with its place. A
 /// mark of two or three letters counts only if binary data stands behind it.
 #[rustfmt::skip] // a line for each
-pub(crate) const FOREIGN: &[(&str, &[(usize, &[u8])])] = &[
+pub(crate) const FOREIGN: &[(&str, &[Mark])] = &[
     // images
     ("a PNG image", &[(0, b"\x89PNG\r\n")]),
     ("a JPEG image", &[(0, b"\xff\xd8\xff"), (0, b"\0\0\0\x0cjP  "), (0, b"\0\0\0\x0cJXL "), (0, b"\xff\x0a")]),

@@ -6,7 +6,7 @@ use crate::archive::Archive;
 use crate::format::Format;
 use crate::limits::{Limits, Reading, Unread};
 use crate::markup::{Dialect, push_text};
-use crate::xml::{Piece, attribute, for_each_piece};
+use crate::xml::{Piece, attribute, attributes_of, for_each_piece};
 
 /// Only what is in runs; phonetic guides, text that was moved away, and what older programs show instead of a text box
 /// are left out.
@@ -27,16 +27,9 @@ pub(crate) fn read_ooxml(
     reading: &mut Reading,
 ) -> Result<(), Unread> {
     let starts: &[&str] = match format {
-        Format::Docx => &[
-            "word/document",
-            "word/header",
-            "word/footer",
-            "word/footnotes",
-            "word/endnotes",
-            "word/comments",
-        ],
+        Format::Docx => &["word/document", "word/header", "word/footer", "word/footnotes", "word/endnotes"],
         Format::Pptx => &["ppt/slides/", "ppt/diagrams/data", "ppt/notesSlides/"],
-        _ => &["xl/worksheets/", "xl/drawings/drawing", "xl/comments"],
+        _ => &["xl/worksheets/", "xl/drawings/drawing"],
     };
     read_title(archive, "docProps/core.xml", reading)?;
     let strings = Strings::read(&archive.take("xl/sharedStrings.xml", reading)?.unwrap_or_default());
@@ -50,8 +43,12 @@ pub(crate) fn read_ooxml(
         };
         reading.push_break('\n');
         let (folder, file) = path.rsplit_once('/').unwrap_or_default();
-        if let Some(relations) = archive.take(&format!("{folder}/_rels/{file}.rels"), reading)? {
-            push_relations(&relations, reading);
+        let relations = archive.take(&format!("{folder}/_rels/{file}.rels"), reading)?.unwrap_or_default();
+        for [kind, target] in
+            attributes_of(&relations, "Relationship", ["Type", "Target"], reading.left.entries)
+        {
+            let is_link = kind.is_some_and(|kind| kind.ends_with("/hyperlink"));
+            target.filter(|_| is_link).into_iter().for_each(|link| reading.push_link(&link));
         }
     }
     reading.output.is_cut |= strings.is_cut;
@@ -68,19 +65,7 @@ fn read_title(archive: &mut Archive<'_>, path: &str, reading: &mut Reading) -> R
 pub(crate) fn push_title(xml: &[u8], reading: &mut Reading) {
     let mut title = Reading::new(&Limits { text: 1000, ..reading.left });
     push_text(xml, &TITLE, &mut title);
-    reading.output.title = Some(title.output.text.trim().to_owned()).filter(|title| !title.is_empty());
-}
-
-/// The hyperlinks of a part.
-fn push_relations(xml: &[u8], reading: &mut Reading) {
-    for_each_piece(xml, |piece| {
-        if let Piece::Start("Relationship", start) = piece
-            && attribute(start, "Type").is_some_and(|kind| kind.ends_with("/hyperlink"))
-        {
-            attribute(start, "Target").into_iter().for_each(|link| reading.push_link(&link));
-        }
-        true
-    });
+    reading.output.title = title.output.text.trim().lines().next().map(str::to_owned);
 }
 
 /// The strings of a workbook, which its cells refer to by number.

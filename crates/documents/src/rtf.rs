@@ -222,7 +222,7 @@ const CHARACTERS: &[(&str, &str)] = &[
 #[rustfmt::skip]
 const SILENT: &[&str] = &[
     "colortbl", "stylesheet", "info", "pict", "nonshppict", "objdata", "listtext", "pntext", "filetbl", "author", "operator",
-    "xe", "tc",
+    "xe", "tc", "leveltext", "levelnumbers", "nonesttables",
 ];
 
 /// The encoding of a character set of fonts, or of a code page of Windows.

@@ -73,3 +73,22 @@ pub(crate) fn attribute(start: &BytesStart<'_>, name: &str) -> Option<String> {
     let found = attributes.flatten().find(|attribute| attribute.key.local_name().into_inner() == name)?;
     Some(htmlize::unescape_attribute(&*found.value).into_owned())
 }
+
+/// The attributes with these names of each element with a name, of `most` elements.
+pub(crate) fn attributes_of<const N: usize>(
+    xml: &[u8],
+    element: &str,
+    names: [&str; N],
+    most: usize,
+) -> Vec<[Option<String>; N]> {
+    let mut all = Vec::new();
+    for_each_piece(xml, |piece| {
+        if let Piece::Start(name, start) = piece
+            && name == element
+        {
+            all.push(names.map(|name| attribute(start, name)));
+        }
+        all.len() < most
+    });
+    all
+}
