@@ -7,7 +7,8 @@ use std::path::PathBuf;
 
 use crate::support::root;
 
-const CRATES: [&str; 12] = [
+const CRATES: [&str; 13] = [
+    "documents",
     "tokenizer",
     "model",
     "mail",
