@@ -108,24 +108,31 @@ impl Strings {
 
 /// Appends the cells of a sheet, row by row: strings, numbers and results of formulas.
 fn push_cells(xml: &[u8], strings: &Strings, reading: &mut Reading) -> bool {
-    let (mut is_number_of_string, mut in_value) = (false, false);
+    let (mut kind, mut in_value) = (String::new(), false);
     for_each_piece(xml, |piece| {
         match piece {
-            Piece::Start("c", start) => {
-                is_number_of_string = attribute(start, "t").is_some_and(|kind| kind == "s")
-            }
+            Piece::Start("c", start) => kind = attribute(start, "t").unwrap_or_default(),
             Piece::Start(name, _) => in_value = matches!(name, "v" | "t"),
             Piece::End("c") => reading.push_break('\t'),
             Piece::End("row") => reading.push_break('\n'),
             Piece::End(_) => in_value = false,
-            Piece::Text(text) if in_value && is_number_of_string => {
-                reading.push(strings.get(text).unwrap_or_default());
+            Piece::Text(text) if in_value && kind == "s" => {
+                reading.push(strings.get(text).unwrap_or_default())
             }
-            Piece::Text(text) if in_value => reading.push(text),
+            Piece::Text(text) if in_value => reading.push(rounded(text).as_deref().unwrap_or(text)),
             Piece::Text(_) => (),
         }
         !reading.is_full()
     })
+}
+
+/// A long number as people see it: to 15 digits, without an exponent.
+fn rounded(number: &str) -> Option<String> {
+    let is_long = number.len() > 15 || number.contains('E');
+    let is_usual = |value: &f64| is_long && (1e-15..1e15).contains(&value.abs());
+    let value = number.parse().ok().filter(is_usual)?;
+    let rounded: f64 = format!("{value:.14e}").parse().ok()?;
+    Some(rounded.to_string())
 }
 
 /// Reads an OpenDocument file.

@@ -69,10 +69,10 @@ fn a_sheet_has_its_strings_and_numbers_in_the_order_of_its_cells() {
         (
             "xl/worksheets/sheet1.xml",
             "<worksheet><sheetData><row><c t='s'><v>1</v></c><c t='inlineStr'><is><t>inline</t></is></c></row>\
-            <row><c><f>SUM(A1)</f><v>4.5</v></c><c t='s'><v>0</v></c><c t='s'><v>7</v></c></row></sheetData></worksheet>",
+            <row><c><f>SUM(A1)</f><v>4.5</v></c><c><v>0.30000000000000004</v></c><c><v>1.5E-3</v></c><c t='s'><v>0</v></c><c t='s'><v>7</v></c></row></sheetData></worksheet>",
         ),
     ]);
-    check(&document, Format::Xlsx, "two runs\tinline\n4.5\tname");
+    check(&document, Format::Xlsx, "two runs\tinline\n4.5\t0.3\t0.0015\tname");
 }
 
 #[test]
