@@ -3,7 +3,7 @@
 //! A [`Message`] is the result. [`fields`] reads header fields and [`mime`] splits a message into [parts](part::Part) at
 //! the lines that [`body_parts`] finds; [`transfer`] (quoted-printable, base64, uuencode), [`charset`], [`encoded_word`]
 //! and [`parameters`] decode them, and [`data_uri`] takes out what HTML embeds. What is not declared a text is judged by its
-//! bytes ([`content`]); [`cms`] and [`tnef`] open what S/MIME and Outlook pack.
+//! bytes (`mime/files.rs`); [`cms`] and [`tnef`] open what S/MIME and Outlook pack.
 //!
 //! Readers of mail differ in what they make of broken mail, and a spammer needs one that shows the text. So what any of
 //! them may take for a header field, a boundary or an encoding is tried: too much text does little harm, too little does.
@@ -12,7 +12,6 @@ pub(crate) mod author;
 mod body_parts;
 pub(crate) mod charset;
 mod cms;
-mod content;
 mod data_uri;
 pub(crate) mod encoded_word;
 pub(crate) mod fields;

@@ -1,38 +1,22 @@
 //! S/MIME that is not plain to see: the content of signed data of the Cryptographic Message Syntax (RFC 5652), in DER or BER.
 
-const INTEGER: u8 = 0x02;
-const STRING: u8 = 0x04;
-const IDENTIFIER: u8 = 0x06;
+/// The identifiers of PKCS #7 and of S/MIME's types of content (1.2.840.113549.1.7 and 1.2.840.113549.1.9.16.1).
+const PKCS_7: &[u8] = b"\x2a\x86\x48\x86\xf7\x0d\x01\x07";
+const S_MIME: &[u8] = b"\x2a\x86\x48\x86\xf7\x0d\x01\x09\x10\x01";
+/// Tags: an identifier, a sequence, the first element of its context.
+const IDENTIFIER: u8 = 6;
 const SEQUENCE: u8 = 0x30;
-/// An octet string in pieces.
-const STRINGS: u8 = 0x24;
-/// The first element with a tag of its context.
 const TAGGED: u8 = 0xa0;
 
-/// The identifiers of PKCS #7 and of S/MIME's types of content (1.2.840.113549.1.7 and 1.2.840.113549.1.9.16.1).
-const KINDS: [&[u8]; 2] = [b"\x2a\x86\x48\x86\xf7\x0d\x01\x07", b"\x2a\x86\x48\x86\xf7\x0d\x01\x09\x10\x01"];
-
-/// What an object holds.
-#[derive(PartialEq, Debug)]
-pub(crate) enum Cms {
-    /// Signed data with its content: mail as it was before it was signed.
-    Signed(Vec<u8>),
-    /// Signed data without content: a signature alone, or certificates.
-    Bare,
-    /// Encrypted or compressed data.
-    Sealed,
-}
-
-impl Cms {
-    /// `None` if the bytes are no such object.
-    pub(crate) fn read(bytes: &[u8]) -> Option<Cms> {
-        let mut rest = Elements(bytes);
-        rest.enter(SEQUENCE)?;
-        let kind = rest.value(IDENTIFIER)?;
-        let number = KINDS.iter().find_map(|kinds| kind.strip_prefix(*kinds))?;
-        let is_signed = number == [2] && kind.len() == KINDS[0].len() + 1;
-        Some(if is_signed { rest.content().map_or(Cms::Bare, Cms::Signed) } else { Cms::Sealed })
-    }
+/// The content of signed data: mail as it was before it was signed. `Some(None)` if an object holds none, or encrypted data;
+/// `None` if the bytes are no such object.
+pub(crate) fn signed_content(bytes: &[u8]) -> Option<Option<Vec<u8>>> {
+    let mut rest = Elements(bytes);
+    rest.enter(SEQUENCE)?;
+    let kind = rest.value(IDENTIFIER)?;
+    let is_signed = kind.strip_prefix(PKCS_7) == Some(&[2]);
+    let is_any = kind.starts_with(PKCS_7) || kind.starts_with(S_MIME);
+    is_any.then(|| rest.content().filter(|content| is_signed && !content.is_empty()))
 }
 
 /// Elements that follow one another. Those that hold others are entered, never left: what is read comes first in each.
@@ -43,18 +27,18 @@ impl<'a> Elements<'a> {
     fn content(&mut self) -> Option<Vec<u8>> {
         self.enter(TAGGED)?;
         self.enter(SEQUENCE)?;
-        self.value(INTEGER)?;
-        self.skip()?; // the digests' algorithms
+        self.skip()?; // the version
+        self.skip()?; // how it was digested
         self.enter(SEQUENCE)?;
-        self.value(IDENTIFIER)?;
+        self.skip()?; // what it is
         self.enter(TAGGED)?;
         let mut content = Vec::new();
         loop {
             match self.header() {
-                Some((STRING, Some(length))) => content.extend_from_slice(self.take(length)),
-                // pieces of pieces, and the ends of those of indefinite length
-                Some((STRINGS, _) | (0, Some(0))) => (),
-                _ => return Some(content).filter(|content| !content.is_empty()),
+                Some((4, Some(length))) => content.extend_from_slice(self.take(length)),
+                // a string of strings, and the end of one of indefinite length
+                Some((0x24, _) | (0, Some(0))) => (),
+                _ => return Some(content),
             }
         }
     }
@@ -64,15 +48,11 @@ impl<'a> Elements<'a> {
         #[cfg(test)]
         tamis_testing::step(1);
         let [tag, length, rest @ ..] = self.0 else { return None };
-        let (bytes, rest) = rest.split_at_checked(usize::from(length.checked_sub(0x80).unwrap_or(0)))?;
+        let (bytes, rest) = rest.split_at_checked(length.saturating_sub(0x80).into())?;
         self.0 = rest;
-        let long =
-            || bytes.iter().try_fold(0usize, |n, byte| n.checked_mul(256)?.checked_add((*byte).into()));
-        match length {
-            0x80 => Some((*tag, None)),
-            0x81.. => Some((*tag, Some(long()?))),
-            _ => Some((*tag, Some(usize::from(*length)))),
-        }
+        // one that is too long reaches beyond the end
+        let long = bytes.iter().fold(0usize, |n, byte| n.saturating_mul(256).saturating_add((*byte).into()));
+        Some((*tag, if *length < 0x80 { Some((*length).into()) } else { (*length > 0x80).then_some(long) }))
     }
 
     /// As many bytes, or all that there are.
@@ -83,7 +63,7 @@ impl<'a> Elements<'a> {
     }
 
     fn enter(&mut self, tag: u8) -> Option<()> {
-        self.header().filter(|(got, _)| *got == tag).map(drop)
+        (self.header()?.0 == tag).then_some(())
     }
 
     fn value(&mut self, tag: u8) -> Option<&'a [u8]> {
@@ -121,22 +101,19 @@ mod tests {
     #[test]
     fn contents_come_whole_or_not() {
         for (end, expected) in [
-            ("1\x000\u{80}\x06\x01*\u{a0}\u{80}\x04\x04mail", Cms::Signed(b"mail".to_vec())),
-            ("1\x000\u{80}\x06\x01*\u{a0}\u{80}\x04\x09mail", Cms::Signed(b"mail".to_vec())),
-            (
-                "1\u{80}\x00\x000\u{80}\x06\x01*\u{a0}\u{80}$\x06\x04\x02ma\x04\x02il",
-                Cms::Signed(b"mail".to_vec()),
-            ),
-            ("1\x000\u{80}\x06\x01*\u{a0}\u{80}\x04\x00", Cms::Bare),
-            ("1\x000\u{80}\x06\x01*", Cms::Bare),
-            ("1\u{89}\u{ff}", Cms::Bare),
-            ("1\u{88}\u{ff}\u{ff}\u{ff}\u{ff}\u{ff}\u{ff}\u{ff}\u{ff}", Cms::Bare),
+            ("1\x000\u{80}\x06\x01*\u{a0}\u{80}\x04\x04mail", Some(b"mail".to_vec())),
+            ("1\x000\u{80}\x06\x01*\u{a0}\u{80}\x04\x09mail", Some(b"mail".to_vec())),
+            ("1\u{80}\x00\x000\u{80}\x06\x01*\u{a0}\u{80}$\x06\x04\x02ma\x04\x02il", Some(b"mail".to_vec())),
+            ("1\x000\u{80}\x06\x01*\u{a0}\u{80}\x04\x00", None),
+            ("1\x000\u{80}\x06\x01*", None),
+            ("1\u{89}\u{ff}", None),
+            ("1\u{88}\u{ff}\u{ff}\u{ff}\u{ff}\u{ff}\u{ff}\u{ff}\u{ff}", None),
         ] {
-            assert_eq!(Cms::read(&bytes(&format!("{SIGNED}{end}"))), Some(expected), "{end:?}");
+            assert_eq!(signed_content(&bytes(&format!("{SIGNED}{end}"))), Some(expected), "{end:?}");
         }
-        assert_eq!(Cms::read(&bytes(&SIGNED.replace("\x07\x02", "\x07\x03"))), Some(Cms::Sealed));
+        assert_eq!(signed_content(&bytes(&SIGNED.replace("\x07\x02", "\x07\x03"))), Some(None));
         for other in ["", "0", "0\u{80}", "0\u{80}\x06\x01*", "text"] {
-            assert_eq!(Cms::read(&bytes(other)), None);
+            assert_eq!(signed_content(&bytes(other)), None);
         }
     }
 
@@ -147,7 +124,7 @@ mod tests {
             for unit in units {
                 let work = |n: usize| {
                     let raw = bytes(&(start.clone() + &unit.repeat(n)));
-                    tamis_testing::steps(|| drop(Cms::read(&raw)))
+                    tamis_testing::steps(|| drop(signed_content(&raw)))
                 };
                 assert!(work(20_000) <= 2 * work(10_000) + 20, "{start:?} {unit:?}");
             }

@@ -2,19 +2,18 @@
 use crate::html::looks_like_html;
 use crate::message::body_parts::{body_parts, guess_boundary};
 use crate::message::charset;
-use crate::message::cms::Cms;
-use crate::message::content::{self, Content};
 use crate::message::encoded_word::decode_words;
 use crate::message::fields::{
     Field, HeaderFields, copy_without, is_empty_line, looks_like_mail, verdicts_in,
 };
 use crate::message::ignored::is_verdict;
 use crate::message::limits::{Limits, LimitsHit};
-use crate::message::part::{ContentDigest, Part, PartHeader, declared, is_message, is_multipart};
-use crate::message::{data_uri, tnef, transfer, wrapper};
-use memchr::memchr;
+use crate::message::part::{Part, PartHeader, declared, is_message, is_multipart};
+use crate::message::{data_uri, transfer, wrapper};
 use std::borrow::Cow;
 use std::iter;
+
+mod files;
 
 /// Maximum nesting of multiparts. Real mail has a few levels.
 const DEEPEST: usize = 64;
@@ -28,12 +27,10 @@ const COST_OF_DECODING: usize = 4;
 const MOST_NESTED: usize = 256;
 /// Number of parts to examine for each one that may be read.
 const LOOKED_AT: usize = 64;
-/// Bytes that documents may take inflated: so many times their size, and so many beyond that for each of them and for all
-/// together. Of real ones, text takes some ten times its packed size.
+/// Bytes that documents may take inflated, for each byte of the message, and beyond that.
 const MOST_INFLATED: usize = 16;
-const FREE_INFLATED: usize = 256 << 10;
-const ALL_FREE_INFLATED: usize = 8 << 20;
-/// A message that says fewer words beside what was not read says nothing by itself.
+const FREE_INFLATED: usize = 8 << 20;
+/// A message that has fewer words beside what was not read says nothing itself.
 const FEWEST_WORDS: usize = 3;
 
 /// Sees the header fields of a message; `None` if those that it has seen are of a wrapper.
@@ -60,7 +57,7 @@ pub(crate) fn read_parts(
             without_text_left: limits.parts,
             looks_left: limits.parts.saturating_mul(LOOKED_AT),
             passes_left: raw.len().saturating_mul(MOST_PASSES).saturating_add(FREE),
-            inflated_left: raw.len().saturating_mul(MOST_INFLATED).saturating_add(ALL_FREE_INFLATED),
+            inflated_left: raw.len().saturating_mul(MOST_INFLATED).saturating_add(FREE_INFLATED),
             messages_left: limits.nested_messages.min(MOST_NESTED),
             may_be_wrapper: false,
             attached: attached.clone(),
@@ -273,109 +270,6 @@ impl PartReader<'_> {
         self.entity(&message, "text/plain", Depth { parts: depth.parts + 1, ..depth }, &mut |_| ());
     }
 
-    /// Reads a part by what its bytes are.
-    fn file(&mut self, mut part: Part, body: &[u8], depth: Depth) {
-        let Some(judged) = content::judged_by(&part) else { return self.leaf(part, None) };
-        let encoding = part.transfer_encoding.as_deref();
-        let start = transfer::decode_content(&body[..body.len().min(judged)], encoding);
-        #[cfg(test)]
-        tamis_testing::step(start.len());
-        let content = Content::of(&start, &part);
-        match content {
-            Content::Other => return self.leaf(part, None),
-            Content::Mail => return self.nested_message(part, body, depth),
-            Content::Text { is_html } => {
-                part.is_html = is_html;
-                part.is_attached |= !part.content_type.starts_with("text/");
-                return self.leaf(part, Some(body));
-            }
-            Content::Unread(what) => return self.unread(part, body, what),
-            Content::Document | Content::Cms | Content::Tnef => (),
-        }
-        let cost = COST_OF_DECODING.saturating_mul(body.len());
-        if !take(&mut self.passes_left, cost) {
-            self.hit.text = true;
-            return self.unread(part, body, content::BINARY);
-        }
-        #[cfg(test)]
-        tamis_testing::step(body.len());
-        let bytes = transfer::decode_content(body, encoding).into_owned();
-        match content {
-            Content::Document => self.document(part, body, &bytes),
-            Content::Tnef => self.tnef(part, body, &bytes, depth),
-            _ => self.signed(part, body, &bytes, depth),
-        }
-    }
-
-    /// Reads the text of a document.
-    fn document(&mut self, mut part: Part, body: &[u8], bytes: &[u8]) {
-        let most = bytes.len().saturating_mul(MOST_INFLATED).saturating_add(FREE_INFLATED);
-        let inflated = most.min(self.inflated_left);
-        self.inflated_left -= inflated;
-        match content::text_of_document(bytes, self.attached_left, inflated) {
-            Ok((text, is_cut)) if take(&mut self.with_text_left, 1) => {
-                part.is_attached = true;
-                part.text = Some(self.keep(&text, is_cut, true));
-                self.parts.push(part);
-            }
-            Ok(_) => (self.hit.parts, self.hit.attachments) = (true, true),
-            Err(what) => self.unread(part, body, what),
-        }
-    }
-
-    /// Reads the message that signed data hold.
-    fn signed(&mut self, part: Part, body: &[u8], bytes: &[u8], depth: Depth) {
-        match Cms::read(bytes) {
-            Some(Cms::Bare) => self.leaf(part, None),
-            Some(Cms::Signed(message)) if self.opens() => {
-                self.parts.push(part);
-                self.entity(&message, "text/plain", Depth { parts: depth.parts + 1, ..depth }, &mut |_| ());
-            }
-            _ => self.unread(part, body, "an encrypted message (S/MIME)"),
-        }
-    }
-
-    /// Reads the bodies and attachments that Outlook packed.
-    fn tnef(&mut self, part: Part, body: &[u8], bytes: &[u8], depth: Depth) {
-        let found = tnef::contents(bytes);
-        if found.is_empty() || !self.opens() {
-            return self.unread(part, body, "an attachment of Outlook (winmail.dat)");
-        }
-        self.parts.push(part);
-        for found in found {
-            let part = Part {
-                depth: depth.parts + 1,
-                content_type: found.content_type.to_owned(),
-                charset: found.charset,
-                file_name: found.file_name,
-                is_attached: true,
-                ..Part::default()
-            };
-            self.file(part, &found.bytes, Depth { parts: depth.parts + 1, ..depth });
-        }
-    }
-
-    /// Whether one more part may be opened that holds others.
-    fn opens(&mut self) -> bool {
-        self.hit.nested_messages |= self.messages_left == 0;
-        let opens = take(&mut self.messages_left, 1) && take(&mut self.with_text_left, 1);
-        self.hit.text |= !opens;
-        opens
-    }
-
-    /// Lists a part that is not read.
-    fn unread(&mut self, mut part: Part, body: &[u8], what: &'static str) {
-        self.mark_unread(&mut part, body, what);
-        self.leaf(part, None);
-    }
-
-    /// Records that a part is not read, although it has or may have text.
-    fn mark_unread(&mut self, part: &mut Part, body: &[u8], what: &'static str) {
-        (part.unread, part.content) = (Some(what), Some(ContentDigest::of_file(body)));
-        self.hit.attachments = true;
-        self.hit.text |= part.content_type.starts_with("text/") && !part.is_attached;
-    }
-
     /// Reads a part that contains no other parts. Images and empty parts have a budget of their own, apart from that of
     /// text.
     fn leaf(&mut self, mut part: Part, body: Option<&[u8]>) {
@@ -416,8 +310,8 @@ impl PartReader<'_> {
         let is_cut = encoded.len() < body.len() || within.len() < bytes.len();
         let charset = part.charset.as_deref();
         let text = charset::decode(within, charset, self.hit.bytes || is_cut);
-        if memchr(0, within).is_some() && content::is_mostly_control(&text) {
-            self.mark_unread(part, body, content::BINARY);
+        if files::is_no_text(within, &text) {
+            self.mark_unread(part, body, files::BINARY);
             return Vec::new();
         }
         self.hit.text |= !part.is_attached && charset::is_unreadable(within, charset);
@@ -448,11 +342,10 @@ impl PartReader<'_> {
 
 /// Whether a message has some words of its own, beside its attachments.
 fn says_something(parts: &[Part]) -> bool {
-    let is_word = |word: &&str| word.contains(char::is_alphanumeric);
     let own = parts.iter().filter(|part| !part.is_attached);
-    let words =
-        own.map(|part| part.plain_text().split_whitespace().filter(is_word).take(FEWEST_WORDS).count());
-    words.sum::<usize>() >= FEWEST_WORDS
+    let text: Vec<_> = own.map(Part::plain_text).collect();
+    let words = text.iter().flat_map(|text| text.split_whitespace());
+    words.filter(|word| word.contains(char::is_alphanumeric)).nth(FEWEST_WORDS - 1).is_some()
 }
 
 /// Whether a body consists of header fields and empty lines alone, as in a report (RFC 3464, section 2.1).

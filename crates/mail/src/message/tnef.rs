@@ -1,172 +1,131 @@
 //! Outlook's TNEF (`winmail.dat`; MS-OXTNEF): bodies and attachments of a message, which other programs do not show.
-use crate::message::charset;
+use crate::message::charset::decode_text;
+use crate::message::part::Part;
 use std::borrow::Cow;
-use std::mem;
 
 /// The bytes that a stream begins with.
 pub(crate) const MARK: &[u8] = b"\x78\x9f\x3e\x22";
-/// The type of what its bytes alone describe.
+/// The type of an attachment.
 const FILE: &str = "application/octet-stream";
 /// The most bodies and attachments that are found.
 const MOST_FOUND: usize = 1_000;
-/// The longest name that is read, in bytes.
-const LONGEST_NAME: usize = 1_000;
-/// The bits of a property's type that say whether it has several values, and that it is text in UTF-16.
-const MANY: u16 = 0x1000;
-const WIDE: u16 = 0x1f;
 
-/// A body or an attachment.
-#[derive(PartialEq, Debug)]
-pub(crate) struct Found<'a> {
-    pub(crate) content_type: &'static str,
-    pub(crate) charset: Option<String>,
-    pub(crate) file_name: Option<String>,
-    pub(crate) bytes: Cow<'a, [u8]>,
-}
+/// A body or an attachment, and its bytes.
+type Found<'a> = (Part, Cow<'a, [u8]>);
 
-/// What a stream holds, in order. What is longer than the stream ends with it.
-pub(crate) fn contents(bytes: &[u8]) -> Vec<Found<'_>> {
-    let mut rest = Reader(bytes.get(6..).unwrap_or_default());
-    let mut stream = Stream { found: Vec::new(), charset: None };
-    while stream.found.len() < MOST_FOUND
-        && let Some((id, data)) = rest.attribute()
-    {
+/// What a stream holds, in order, as parts at a depth. What is longer than the stream ends with it.
+pub(crate) fn contents(bytes: &[u8], depth: usize) -> Vec<Found<'_>> {
+    let rest = &mut bytes.get(6..).unwrap_or_default();
+    let mut stream = Stream { found: Vec::new(), charset: None, depth };
+    while stream.found.len() < MOST_FOUND {
+        take(rest, 1); // the level of the attribute
+        let Some((id, length)) = number(rest).zip(number(rest)) else { break };
+        let data = take(rest, length as usize);
+        take(rest, 2); // its checksum
         match id {
-            0x0006_9007 => stream.charset = Reader(data).number().map(|page| format!("cp{page}")),
-            0x0002_800c => stream.add("text/plain", 0, Cow::Borrowed(data)),
+            0x6_9007 => stream.charset = number(&mut &*data).map(|page| format!("cp{page}")),
+            0x2_800c => stream.add("text/plain", 0, data.into()),
             // an attachment begins; its name, its content
-            0x0006_9002 => stream.begin_attachment(),
-            0x0001_8010 => stream.attachment(0, Some(data), None),
-            0x0006_800f => stream.attachment(0, None, Some(data)),
+            0x6_9002 => stream.add(FILE, 0, Cow::default()),
+            0x1_8010 => stream.name(data),
+            0x6_800f => stream.fill(data),
             // properties of the message, of an attachment
-            0x0006_9003 | 0x0006_9005 => _ = stream.properties(Reader(data)),
+            0x6_9003 | 0x6_9005 => _ = stream.properties(&mut &*data),
             _ => (),
         }
     }
-    stream.found.retain(|found| !found.bytes.is_empty());
+    stream.found.retain(|(_, bytes)| !bytes.is_empty());
     stream.found
 }
 
-/// What was found so far.
 struct Stream<'a> {
     found: Vec<Found<'a>>,
     /// The charset of text that is not UTF-16.
     charset: Option<String>,
+    depth: usize,
 }
 
 impl<'a> Stream<'a> {
-    fn add(&mut self, content_type: &'static str, kind: u16, bytes: Cow<'a, [u8]>) {
-        let charset = self.charset_of(kind);
-        self.found.push(Found { content_type, charset, file_name: None, bytes });
+    /// Adds a body, of a property of some type, or an attachment. One without content before it is left out.
+    fn add(&mut self, content_type: &str, kind: u32, bytes: Cow<'a, [u8]>) {
+        let charset = if kind == 0x1f { Some("utf-16le".to_owned()) } else { self.charset.clone() };
+        let (depth, content_type) = (self.depth, content_type.to_owned());
+        self.found.pop_if(|(_, bytes)| bytes.is_empty());
+        self.found.push((Part { depth, content_type, charset, is_attached: true, ..Part::default() }, bytes));
     }
 
-    fn charset_of(&self, kind: u16) -> Option<String> {
-        if kind == WIDE { Some("utf-16le".to_owned()) } else { self.charset.clone() }
-    }
-
-    fn begin_attachment(&mut self) {
-        self.found.pop_if(|last| last.bytes.is_empty());
-        self.add(FILE, 0, Cow::Borrowed(&[]));
-    }
-
-    /// Adds name and content to the attachment that began last.
-    fn attachment(&mut self, kind: u16, name: Option<&[u8]>, content: Option<&'a [u8]>) {
-        let of_name = self.charset_of(kind);
-        let decode = |name: &[u8]| {
-            charset::decode_text(&name[..name.len().min(LONGEST_NAME)], of_name.as_deref()).into_owned()
-        };
-        if !self.found.last().is_some_and(|last| last.content_type == FILE) {
-            self.begin_attachment();
-        }
-        if let Some(last) = self.found.last_mut() {
-            last.file_name = name.map(decode).or(last.file_name.take());
-            last.bytes = content.map_or(mem::take(&mut last.bytes), Cow::Borrowed);
+    /// Names the attachment that began last.
+    fn name(&mut self, data: &[u8]) {
+        let name = decode_text(data, self.charset.as_deref()).into_owned();
+        if let Some((part, _)) = self.found.last_mut().filter(|(part, _)| part.content_type == FILE) {
+            part.file_name = Some(name);
         }
     }
 
-    /// Reads the bodies among the properties of a message, and name and content among those of an attachment.
-    fn properties(&mut self, mut rest: Reader<'a>) -> Option<()> {
-        for _ in 0..rest.number()? {
-            let (kind, id) = (rest.short()?, rest.short()?);
-            // named properties
-            if id >= 0x8000 {
-                rest.take(16);
-                match rest.number()? {
-                    0 => _ = rest.number()?,
-                    _ => _ = rest.padded()?,
+    /// Adds the content of an attachment: of the one that began last, unless that has one.
+    fn fill(&mut self, data: &'a [u8]) {
+        match self.found.last_mut() {
+            Some((_, bytes)) if bytes.is_empty() => *bytes = data.into(),
+            _ => self.add(FILE, 0, data.into()),
+        }
+    }
+
+    /// Finds the bodies among the properties of a message, and a message that is attached among those of an attachment.
+    fn properties(&mut self, rest: &mut &'a [u8]) -> Option<()> {
+        for _ in 0..number(rest)? {
+            let tag = number(rest)?;
+            if tag >> 31 == 1 {
+                // a named property
+                take(rest, 16);
+                match number(rest)? {
+                    0 => _ = number(rest)?,
+                    _ => _ = padded(rest)?,
                 }
             }
-            let size = match kind & !MANY {
-                2 | 3 | 4 | 10 | 11 => Some(4),
-                5 | 6 | 7 | 0x14 | 0x40 => Some(8),
-                0x48 => Some(16),
-                0x0d | 0x1e | WIDE | 0x102 => None,
-                _ => return None,
+            let size = match tag & 0xfff {
+                2 | 3 | 4 | 10 | 11 => 4,
+                5 | 6 | 7 | 0x14 | 0x40 => 8,
+                0x48 => 16,
+                _ => 0,
             };
-            let n = if size.is_none() || kind & MANY > 0 { rest.number()? } else { 1 };
+            let n = if size == 0 || tag & 0x1000 != 0 { number(rest)? } else { 1 };
             for _ in 0..n {
-                let Some(size) = size else {
-                    let value = rest.padded()?;
-                    self.property(kind, id, value);
-                    continue;
-                };
-                rest.take(size).last()?;
+                let value = if size == 0 { padded(rest)? } else { take(rest, size) };
+                if value.is_empty() && rest.is_empty() || self.found.len() >= MOST_FOUND {
+                    return None;
+                }
+                match tag >> 16 {
+                    0x1000 => self.add("text/plain", tag & 0xffff, value.into()),
+                    0x1013 => self.add("text/html", tag & 0xffff, value.into()),
+                    0x1009 => self.add("application/rtf", 0, decompressed(value)),
+                    0x3701 if value[value.len().min(16)..].starts_with(MARK) => self.fill(&value[16..]),
+                    _ => (),
+                }
             }
         }
         Some(())
     }
-
-    fn property(&mut self, kind: u16, id: u16, value: &'a [u8]) {
-        match id {
-            0x1000 => self.add("text/plain", kind, Cow::Borrowed(value)),
-            0x1013 => self.add("text/html", kind, Cow::Borrowed(value)),
-            0x1009 => self.add("application/rtf", 0, decompressed(value)),
-            0x3707 => self.attachment(kind, Some(value), None),
-            // an embedded message, after what kind of object it is
-            0x3701 if value.get(16..).is_some_and(|rest| rest.starts_with(MARK)) => {
-                self.attachment(0, None, value.get(16..))
-            }
-            _ => (),
-        }
-    }
 }
 
-/// Bytes that are read from the front. What is longer than they are ends with them.
-struct Reader<'a>(&'a [u8]);
+/// Takes as many bytes from the front, or all that there are.
+fn take<'a>(rest: &mut &'a [u8], length: usize) -> &'a [u8] {
+    #[cfg(test)]
+    tamis_testing::step(1);
+    let (taken, more) = rest.split_at(length.min(rest.len()));
+    *rest = more;
+    taken
+}
 
-impl<'a> Reader<'a> {
-    fn take(&mut self, length: usize) -> &'a [u8] {
-        #[cfg(test)]
-        tamis_testing::step(1);
-        let (taken, rest) = self.0.split_at(length.min(self.0.len()));
-        self.0 = rest;
-        taken
-    }
+fn number(rest: &mut &[u8]) -> Option<u32> {
+    take(rest, 4).first_chunk().map(|bytes| u32::from_le_bytes(*bytes))
+}
 
-    fn short(&mut self) -> Option<u16> {
-        self.take(2).first_chunk().map(|bytes| u16::from_le_bytes(*bytes))
-    }
-
-    fn number(&mut self) -> Option<u32> {
-        self.take(4).first_chunk().map(|bytes| u32::from_le_bytes(*bytes))
-    }
-
-    /// A value after its length, which ends at a multiple of four bytes.
-    fn padded(&mut self) -> Option<&'a [u8]> {
-        let length = self.number()? as usize;
-        let value = self.take(length);
-        self.take(length.wrapping_neg() % 4);
-        Some(value)
-    }
-
-    /// The number and data of the next attribute, after its level, before its checksum.
-    fn attribute(&mut self) -> Option<(u32, &'a [u8])> {
-        self.take(1);
-        let (id, length) = (self.number()?, self.number()?);
-        let data = self.take(length as usize);
-        self.take(2);
-        Some((id, data))
-    }
+/// A value after its length. Values end at multiples of four bytes.
+fn padded<'a>(rest: &mut &'a [u8]) -> Option<&'a [u8]> {
+    let length = number(rest)? as usize;
+    let value = take(rest, length);
+    take(rest, length.wrapping_neg() % 4);
+    Some(value)
 }
 
 /// What compressed RTF refers back to before it has begun (MS-OXRTFCP, section 2.1.2.1).
@@ -236,7 +195,7 @@ mod tests {
         ] {
             let work = |n: usize| {
                 let raw = [MARK, &[0; 2], &unit.repeat(n)[..]].concat();
-                steps(|| drop(contents(&raw)))
+                steps(|| drop(contents(&raw, 1)))
             };
             assert!(work(20_000) <= 2 * work(10_000) + 20, "{unit:?}");
         }

@@ -8,18 +8,38 @@ use std::borrow::Cow;
 /// Where readers differ, both readings follow each other, the bytes as they are first: if more than the word is declared,
 /// if what is declared base64 does not begin so or has the alphabet of URLs, or if base64 is not declared so.
 pub(crate) fn decode<'a>(bytes: &'a [u8], encoding: Option<&str>) -> Cow<'a, [u8]> {
+    decode_either(bytes, encoding, true)
+}
+
+/// Decodes a file, which may be binary, in one reading. What is declared base64 and does not look so is left as it is; what
+/// looks like base64 in an unknown encoding is decoded.
+pub(crate) fn decode_file<'a>(bytes: &'a [u8], encoding: Option<&str>) -> Cow<'a, [u8]> {
+    decode_either(bytes, encoding, false)
+}
+
+fn decode_either<'a>(bytes: &'a [u8], encoding: Option<&str>, is_text_part: bool) -> Cow<'a, [u8]> {
     let declared = encoding.unwrap_or_default();
-    let known = known(declared);
-    let line = first_line(bytes);
-    let is_base64 = || is_base64(line);
+    let mut words = declared.split(|c: char| !(c.is_ascii_alphanumeric() || c == '-'));
+    let known = words.find_map(|word| Some((word, decoder_of(word)?)));
+    let line =
+        bytes.trim_ascii_start().split(|byte| *byte == b'\n').next().unwrap_or_default().trim_ascii_end();
+    let is_coded = |byte: &u8| *byte == b'=' || SEXTETS[usize::from(*byte)] < 64;
+    let is_base64 =
+        || line.iter().all(is_coded) || line.split(|byte| *byte == b' ').all(|word| word.len() < 2);
     let (name, decoder) = match known {
-        Some(known) => known,
-        None if (60..=LONGEST_LINE).contains(&line.len()) && is_base64() && is_text(&base64(line)) => {
+        Some(known) if is_text_part || known.0 != "base64" || is_base64() => known,
+        None if (60..=LONGEST_LINE).contains(&line.len())
+            && is_base64()
+            && (!is_text_part || is_text(&base64(line))) =>
+        {
             ("base64", base64 as Decoder)
         }
-        None => return Cow::Borrowed(bytes),
+        _ => return Cow::Borrowed(bytes),
     };
     let mut decoded = decoder(bytes);
+    if !is_text_part {
+        return Cow::Owned(decoded);
+    }
     let is_for_urls = memchr3(b'-', b'_', b'=', bytes).is_some_and(|at| bytes[at] != b'=');
     if name == "base64" && is_for_urls {
         let standard = |byte: &u8| match byte {
@@ -34,34 +54,6 @@ pub(crate) fn decode<'a>(bytes: &'a [u8], encoding: Option<&str>) -> Cow<'a, [u8
         return Cow::Owned(decoded);
     }
     Cow::Owned([bytes, b"\n", &decoded].concat())
-}
-
-/// Decodes a content that may be binary: in the encoding that is declared, or in base64 if it looks so. What is declared
-/// base64 and does not look so is left as it is.
-pub(crate) fn decode_content<'a>(bytes: &'a [u8], encoding: Option<&str>) -> Cow<'a, [u8]> {
-    let line = first_line(bytes);
-    match known(encoding.unwrap_or_default()) {
-        Some(("base64", _)) if !is_base64(line) => Cow::Borrowed(bytes),
-        Some((_, decoder)) => Cow::Owned(decoder(bytes)),
-        None if (60..=LONGEST_LINE).contains(&line.len()) && is_base64(line) => Cow::Owned(base64(bytes)),
-        None => Cow::Borrowed(bytes),
-    }
-}
-
-/// The first word of a declared encoding that is known, and its decoder.
-fn known(declared: &str) -> Option<(&str, Decoder)> {
-    let mut words = declared.split(|c: char| !(c.is_ascii_alphanumeric() || c == '-'));
-    words.find_map(|word| Some((word, decoder_of(word)?)))
-}
-
-fn first_line(bytes: &[u8]) -> &[u8] {
-    bytes.trim_ascii_start().split(|byte| *byte == b'\n').next().unwrap_or_default().trim_ascii_end()
-}
-
-/// Whether the first line looks like base64.
-fn is_base64(line: &[u8]) -> bool {
-    let is_coded = |byte: &u8| *byte == b'=' || SEXTETS[usize::from(*byte)] < 64;
-    line.iter().all(is_coded) || line.split(|byte| *byte == b' ').all(|word| word.len() < 2)
 }
 
 /// Whether bytes are text in UTF-8, without the control characters that text does not have.

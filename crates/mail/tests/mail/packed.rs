@@ -3,7 +3,7 @@ use flate2::{Compression, Crc, write::DeflateEncoder};
 use std::io::Write;
 
 /// Base64 in lines.
-pub fn base64(bytes: &[u8]) -> String {
+pub(crate) fn base64(bytes: &[u8]) -> String {
     const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut encoded = String::new();
     for (n, three) in bytes.chunks(3).enumerate() {
@@ -19,7 +19,7 @@ pub fn base64(bytes: &[u8]) -> String {
 }
 
 /// A zip archive of files: the name and bytes of each, and whether it is compressed.
-pub fn zip(files: &[(&str, &[u8], bool)]) -> Vec<u8> {
+pub(crate) fn zip(files: &[(&str, &[u8], bool)]) -> Vec<u8> {
     let (mut all, mut directory) = (Vec::new(), Vec::new());
     for (name, bytes, is_deflated) in files {
         let mut packed = DeflateEncoder::new(Vec::new(), Compression::default());
@@ -43,7 +43,7 @@ pub fn zip(files: &[(&str, &[u8], bool)]) -> Vec<u8> {
 }
 
 /// A Word document of one paragraph.
-pub fn docx(text: &str) -> Vec<u8> {
+pub(crate) fn docx(text: &str) -> Vec<u8> {
     let space = "http://schemas.openxmlformats.org/wordprocessingml/2006/main";
     let body = format!("<w:p><w:r><w:t xml:space=\"preserve\">{text}</w:t></w:r></w:p>");
     let document = format!("<w:document xmlns:w=\"{space}\"><w:body>{body}</w:body></w:document>");
@@ -60,7 +60,7 @@ const SIGNED: &[u8] = b"\x2a\x86\x48\x86\xf7\x0d\x01\x07\x02";
 const DATA: &[u8] = b"\x2a\x86\x48\x86\xf7\x0d\x01\x07\x01";
 
 /// Signed data (RFC 5652) of a content, in DER; without content if it is empty. The signatures are left out.
-pub fn signed(content: &[u8]) -> Vec<u8> {
+pub(crate) fn signed(content: &[u8]) -> Vec<u8> {
     let content = if content.is_empty() { Vec::new() } else { element(0xa0, &element(4, content)) };
     let inner = element(0x30, &[element(6, DATA), content].concat());
     let digests = element(0x31, &element(0x30, &element(6, b"\x2b\x0e\x03\x02\x1a")));
@@ -69,7 +69,7 @@ pub fn signed(content: &[u8]) -> Vec<u8> {
 }
 
 /// The same in BER: lengths are not told beforehand, and the content is in pieces of pieces.
-pub fn signed_in_pieces(content: &[u8]) -> Vec<u8> {
+pub(crate) fn signed_in_pieces(content: &[u8]) -> Vec<u8> {
     let open = |tag: u8| vec![tag, 0x80];
     let end = b"\0\0".to_vec();
     let mut pieces = Vec::new();
@@ -88,7 +88,7 @@ pub fn signed_in_pieces(content: &[u8]) -> Vec<u8> {
 }
 
 /// A TNEF stream of attributes, each with its level, number and data.
-pub fn tnef(attributes: &[(u8, u32, &[u8])]) -> Vec<u8> {
+pub(crate) fn tnef(attributes: &[(u8, u32, &[u8])]) -> Vec<u8> {
     let mut all = b"\x78\x9f\x3e\x22\x01\0".to_vec();
     for (level, id, data) in attributes {
         let sum = data.iter().fold(0u16, |sum, byte| sum.wrapping_add((*byte).into()));
@@ -99,7 +99,7 @@ pub fn tnef(attributes: &[(u8, u32, &[u8])]) -> Vec<u8> {
 }
 
 /// Properties of a TNEF stream, behind a number and a named one: the type, number and value of each.
-pub fn properties(all: &[(u16, u16, &[u8])]) -> Vec<u8> {
+pub(crate) fn properties(all: &[(u16, u16, &[u8])]) -> Vec<u8> {
     let mut bytes = (all.len() as u32 + 2).to_le_bytes().to_vec();
     bytes.extend(b"\x03\0\x01\0\x07\0\0\0");
     bytes.extend(
