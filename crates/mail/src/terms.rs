@@ -73,7 +73,9 @@ impl Message {
         let mut capitals = body::CapitalsCount::default();
         let read = shown::read(self.parts());
         for (part, read) in self.parts().iter().zip(&read) {
-            out.begin(Scope::Part);
+            // a file does not make better what is seen beside it
+            let is_opened = part.is_file() && !part.content_type.starts_with("text/");
+            out.begin(if is_opened { Scope::Unseen } else { Scope::Part });
             out.words("", &read.seen);
             if !content_only {
                 capitals.count(&read.seen);

@@ -33,7 +33,7 @@ pub enum Scope {
     Message,
     /// The part of the body that the words just before belong to.
     Part,
-    /// A part of the body that nobody sees.
+    /// A part of the body that nobody sees, or only who opens a file that is attached.
     Unseen,
     /// The body as a whole.
     Body,

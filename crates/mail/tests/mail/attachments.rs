@@ -1,7 +1,7 @@
 //! Attachments are what their bytes are, whatever they are declared to be; what is not read is told.
 use crate::packed::{base64, docx, properties, signed, signed_in_pieces, tnef, zip};
 use proptest::prelude::*;
-use tamis_mail::{Limits, LimitsHit, Message, Part, Piece};
+use tamis_mail::{Limits, LimitsHit, Message, Part, Piece, Scope};
 
 /// A message with a text and a file.
 fn mail(text: &str, kind: &str, bytes: &[u8]) -> Vec<u8> {
@@ -190,6 +190,27 @@ fn terms(raw: &[u8]) -> [Vec<String>; 2] {
         });
         terms
     })
+}
+
+#[test]
+fn a_file_does_not_make_better_what_is_seen_beside_it() {
+    let scopes = |raw: &[u8]| {
+        let mut scopes = Vec::new();
+        parse(raw).for_each_piece(true, |piece| match piece {
+            Piece::Words { text, scope, .. } => scopes.push((text.trim().to_owned(), scope)),
+            Piece::Terms(..) | Piece::EndOfPart => (),
+        });
+        scopes
+    };
+    let (line, file) = ((LINE.to_owned(), Scope::Part), |scope| ("Dear Ada".to_owned(), scope));
+    for (kind, bytes, scope) in [
+        ("application/octet-stream", &docx("Dear Ada")[..], Scope::Unseen),
+        ("application/octet-stream; name=a.htm", b"Dear Ada", Scope::Unseen),
+        // as ever
+        ("text/plain\nContent-Disposition: attachment", b"Dear Ada", Scope::Part),
+    ] {
+        assert_eq!(scopes(&mail(LINE, kind, bytes)), [line.clone(), file(scope)], "{kind}");
+    }
 }
 
 #[test]
