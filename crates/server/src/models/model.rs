@@ -16,6 +16,7 @@ use crate::models::request::ServiceError;
 use crate::settings::VerdictSettings;
 
 /// A model that follows its file.
+#[derive(Default)]
 pub(crate) struct LiveModel {
     /// Empty for the shared one, `user/NAME` for a user's, otherwise as in the settings.
     pub(super) name: String,
@@ -93,11 +94,7 @@ impl LiveModel {
             path: path.to_owned(),
             verdict: verdict.clone(),
             shared,
-            open: RwLock::default(),
-            opening: Mutex::default(),
-            set_aside: Mutex::default(),
-            next: Mutex::default(),
-            queue: Queue::default(),
+            ..LiveModel::default()
         }
     }
 
