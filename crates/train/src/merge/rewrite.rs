@@ -76,18 +76,14 @@ fn merged_header(
         corrected: sum(&|store| store.corrected()),
     };
     // no `..` below: a new field has to be merged, or taken from the first here
-    let ModelHeader { recipe, scoring, mut asked, mut decision, mut expected, size, lengths, .. } =
+    let ModelHeader { recipe, mut scoring, mut asked, mut decision, mut expected, size, lengths, .. } =
         first.header.clone();
-    let mut scoring = match scoring {
-        scoring if terms.of.keeps_weights[0] => scoring,
-        scoring => {
-            (asked, decision, expected) = (None, Decision::PLAIN, None);
-            match fittable(&scoring) {
-                Scoring::Weighted(options) => FittedScoring::unfitted(options, classes.len()),
-                _ => scoring,
-            }
+    if !terms.of.keeps_weights[0] {
+        (asked, decision, expected) = (None, Decision::PLAIN, None);
+        if let Scoring::Weighted(options) = fittable(&scoring) {
+            scoring = FittedScoring::unfitted(options, classes.len());
         }
-    };
+    }
     if let FittedScoring::Weighted { chosen, bias, .. } = &mut scoring {
         (chosen.unlabelled, *bias) = (unlabelled(stores), terms.bias()?);
         chosen.labels = label_decisions(first, &chosen.labels, &classes)?;
