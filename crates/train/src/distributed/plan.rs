@@ -15,7 +15,7 @@ use super::messages::{self, MessageHeader, PlanHeader, WeightsHeader};
 use crate::distributed::partial::Partial;
 use crate::fit::solution;
 use crate::gather::collection::Collection;
-use crate::gather::merged::{MergedShards, Shard};
+use crate::gather::merged::MergedShards;
 use crate::train::finish::TrainingSet;
 use crate::train::trainer::Trainer;
 
@@ -62,7 +62,7 @@ impl FitPlan {
         FitPlan::new(header, counts.to_trainer()?, held_out.to_trainer()?)
     }
 
-    pub(super) fn new(header: PlanHeader, mut counts: Trainer, held_out: Trainer) -> Result<Self> {
+    pub(super) fn new(header: PlanHeader, mut counts: Trainer, mut held_out: Trainer) -> Result<Self> {
         let Scoring::Weighted(weighted) = counts.options.scoring() else {
             return Err(Reason::NotWeighted.into());
         };
@@ -70,10 +70,10 @@ impl FitPlan {
         let in_order = counts.take_in_order()?;
         let classes = counts.classes;
         let columns = columns_of(&classes)?;
-        let Some(held_out) = ShardDocuments::new(held_out, &counts.options, &classes)? else {
+        let Some(held_out) = sum_shard(&mut held_out, &counts.options, &classes)? else {
             return Err(Error::inconsistent("message", "labels that were counted", "others"));
         };
-        let without = subtract(&in_order.merged, &held_out.merged)?;
+        let without = subtract(&in_order.merged, &held_out)?;
         let TrainingSet { texts, merged, vectors, .. } = in_order;
         let options = counts.options;
         Ok(FitPlan { header, options, weighted, classes, columns, texts, merged, vectors, without })
@@ -182,17 +182,16 @@ impl FitPlan {
         // scoring and decisions may be set after counting
         trainer.options.scoring.clone_from(&self.options.scoring);
         trainer.options.decision = self.options.decision;
-        let ShardDocuments { mut trainer, parts, merged } =
-            ShardDocuments::new(trainer, &self.options, &self.classes)?.ok_or_else(other)?;
+        let merged = sum_shard(&mut trainer, &self.options, &self.classes)?.ok_or_else(other)?;
         let ids: Option<Vec<TermId>> = merged.ids_in(&self.merged).into_iter().collect();
         let ids = ids.ok_or_else(other)?;
         let of_part = |own: &Vec<TermId>| {
             own.iter().map(|id| ids.get(*id as usize).copied().unwrap_or_default()).collect()
         };
         let ids: Vec<Vec<TermId>> = merged.ids.iter().map(of_part).collect();
-        let mut documents = std::mem::take(&mut trainer.documents);
+        let mut documents = trainer.documents;
         documents.retain(|document| is_wanted(document.group));
-        let rows = parts.into_iter().map(|part| part.rows).collect();
+        let rows = trainer.parts.into_iter().map(|part| part.rows).collect();
         let (n_classes, n_terms) = (self.classes.len(), self.merged.n_terms());
         let block_len = block_len(&self.merged.statistics);
         let documents = Collection::new(documents, rows, &ids, n_classes, n_terms, block_len)?;
@@ -223,32 +222,21 @@ pub(super) fn add(one: &WeightsHeader, other: &WeightsHeader) -> Result<WeightsH
     })
 }
 
-/// The counts of one shard, with the labels of all shards.
-struct ShardDocuments {
-    trainer: Trainer,
-    parts: Vec<Shard>,
-    merged: MergedShards,
-}
-
-impl ShardDocuments {
-    /// Returns `None` if the shard has other labels.
-    fn new(
-        mut trainer: Trainer,
-        options: &TrainOptions,
-        classes: &Classes,
-    ) -> Result<Option<ShardDocuments>> {
-        check_equal("options", options, &trainer.options)?;
-        for (_, label) in classes.iter() {
-            trainer.class_of(label)?;
-        }
-        if trainer.classes.len() != classes.len() {
-            return Ok(None);
-        }
-        trainer.forget_places();
-        let parts = std::mem::take(&mut trainer.parts);
-        let merged = MergedShards::new(&parts)?;
-        Ok(Some(ShardDocuments { trainer, parts, merged }))
+/// The counts of one shard, with the labels of all shards; `None` if the shard has other labels.
+fn sum_shard(
+    trainer: &mut Trainer,
+    options: &TrainOptions,
+    classes: &Classes,
+) -> Result<Option<MergedShards>> {
+    check_equal("options", options, &trainer.options)?;
+    for (_, label) in classes.iter() {
+        trainer.class_of(label)?;
     }
+    if trainer.classes.len() != classes.len() {
+        return Ok(None);
+    }
+    trainer.forget_places();
+    MergedShards::new(&trainer.parts).map(Some)
 }
 
 /// Subtracts the counts of `some` documents from those of `all`, which include them.
