@@ -119,14 +119,9 @@ pub(crate) fn merge_copies(mut group: Vec<SourceDocument>, sums_copies: bool) ->
         }
         let sureness = |[b, d, c, v, lift]: HeldOut| (0.5 * b + d + c + v + lift).abs();
         let least_sure = |a: HeldOut, b: HeldOut| match sureness(a).total_cmp(&sureness(b)) {
+            Ordering::Less => a,
             Ordering::Equal => std::array::from_fn(|part| a[part].min(b[part])),
-            order => {
-                if order.is_lt() {
-                    a
-                } else {
-                    b
-                }
-            }
+            Ordering::Greater => b,
         };
         document.held_out = match (document.held_out, other.held_out) {
             (Some(a), Some(b)) => Some(least_sure(a, b)),
