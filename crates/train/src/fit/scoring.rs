@@ -60,10 +60,14 @@ pub(crate) fn fit(
             let beside = Beside { columns: table.as_ref().map(|(_, held_out)| held_out), vectors };
             let smoothing = solution::smoothing(&options, statistics, documents, classes)?;
             let by = taught.as_ref().filter(|taught| taught.record.teacher.is_some());
-            let by = by.map(|taught| taught.held_out.clone());
             let columns = columns_of(classes)?;
             let problem = FitProblem { counts: statistics, documents, columns, beside, options: &options };
-            let fitted = solution::weights(&problem, smoothing, by)?;
+            // the weights of counts and correction by the documents that it holds out, or by scores of others
+            let fitted = match by {
+                Some(taught) => problem.solve_by(smoothing, taught.held_out.clone()),
+                None => problem.solve(smoothing),
+            };
+            let fitted = fitted.map_err(solution::refused)?;
             let mut fitted = conclude(&options, fitted, &thresholds, documents, classes)?;
             if let FittedScoring::Weighted { table: of, .. } = &mut fitted.scoring {
                 *of = table.map(|(table, _)| Box::new(table));

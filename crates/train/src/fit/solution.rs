@@ -65,20 +65,6 @@ pub(crate) fn smoothing(
     Ok(SmoothingChoice::new(statistics, documents, &columns_of(classes)?, options))
 }
 
-/// Fits the weights; those of counts and correction by the documents that it holds out, or by scores of others. Does not
-/// choose thresholds.
-pub(crate) fn weights(
-    problem: &FitProblem<'_>,
-    smoothing: SmoothingChoice,
-    held_out: Option<Vec<Prediction>>,
-) -> Result<tamis_model::WeightedFit> {
-    let fitted = match held_out {
-        Some(held_out) => problem.solve_by(smoothing, held_out),
-        None => problem.solve(smoothing),
-    };
-    fitted.map_err(refused)
-}
-
 /// Fits by expectation maximization. Documents of class `n_classes` are unlabelled.
 pub(crate) fn maximize_expectation(
     settings: ExpectationMaximization,
