@@ -139,15 +139,11 @@ pub(crate) fn conclude(
     };
     let chosen = ModelSelection {
         choices: fitted.choices,
-        refitted: None,
         smoothing: fitted.smoothing.tried,
         taus: fitted.taus,
         parts: fitted.parts,
-        near_duplicates: 0,
-        independent: 1.0,
-        refinements: Vec::new(),
-        unlabelled: None,
         labels,
+        ..ModelSelection::for_classes(classes.len())
     };
     let scoring = FittedScoring::Weighted { options: *options, chosen, bias, table: None };
     Ok(Solution { scoring, weights, held_out, decision, expected })
