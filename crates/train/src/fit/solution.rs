@@ -3,8 +3,7 @@
 use std::convert::Infallible;
 use tamis_model::{
     ClassId, ClassWeight, Classes, Coefficients, Correction, Counts, Documents, ExpectedStatistics, FitError,
-    FitProblem, HeldOut, Label, Prediction, SmoothingChoice, Statistics, StatisticsError, WeightedOptions,
-    WeightedVector,
+    HeldOut, Label, SmoothingChoice, Statistics, StatisticsError, WeightedOptions, WeightedVector,
 };
 use tamis_store::config::decision::{Decision, HeldOutPerformance};
 use tamis_store::config::labels::columns_of;
