@@ -128,15 +128,8 @@ impl Overlay {
     fn change(&mut self, id: TermId, change: TermChange) {
         // there are fewer than 2^32, since a log is bounded
         let next = self.changes.len() as u32 + 1;
-        let mut at = match self.heads.entry(id) {
-            hashbrown::hash_map::Entry::Vacant(head) => {
-                head.insert(next);
-                self.changes.push(change);
-                return;
-            }
-            hashbrown::hash_map::Entry::Occupied(head) => *head.get(),
-        };
-        loop {
+        let mut at = *self.heads.entry(id).or_insert(next);
+        while at != next {
             let known = &mut self.changes[at as usize - 1];
             if known.class == change.class {
                 known.df += change.df;
@@ -146,11 +139,10 @@ impl Overlay {
             }
             if known.next == 0 {
                 known.next = next;
-                self.changes.push(change);
-                return;
             }
             at = known.next;
         }
+        self.changes.push(change);
     }
 
     fn changes_of(&self, id: TermId) -> impl Iterator<Item = TermChange> + '_ {
