@@ -358,12 +358,8 @@ impl WeightedLogOdds {
             });
             return;
         }
-        if self.columns.are_labels() {
-            let others = z.iter_mut().zip(&self.is_learned).filter(|(_, is_learned)| !**is_learned);
-            return others.for_each(|(z, _)| *z = -UNLIKELY);
-        }
-        let learned = z.iter().zip(&self.is_learned).filter(|(_, is_learned)| **is_learned);
-        let least = learned.map(|(z, _)| *z).fold(f64::INFINITY, f64::min);
+        let learned = z.iter().zip(&self.is_learned).filter(|(_, is)| **is).map(|(z, _)| *z);
+        let least = if self.columns.are_labels() { 0.0 } else { learned.fold(f64::INFINITY, f64::min) };
         let least = if least.is_finite() { least - UNLIKELY } else { 0.0 };
         let others = z.iter_mut().zip(&self.is_learned).filter(|(_, is_learned)| !**is_learned);
         others.for_each(|(z, _)| *z = least);

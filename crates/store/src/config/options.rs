@@ -115,12 +115,9 @@ impl FromStr for Estimate {
     type Err = String;
 
     fn from_str(name: &str) -> std::result::Result<Self, String> {
-        match name {
-            "mean" => Ok(Estimate::Mean),
-            "map" => Ok(Estimate::Map),
-            "ml" => Ok(Estimate::Ml),
-            _ => Err(format!("expected mean, map or ml, got {name:?}")),
-        }
+        let mut all = Estimate::NAMES.into_iter().zip([Estimate::Mean, Estimate::Map, Estimate::Ml]);
+        let known = all.find(|(known, _)| *known == name).map(|(_, estimate)| estimate);
+        known.ok_or_else(|| format!("expected mean, map or ml, got {name:?}"))
     }
 }
 
