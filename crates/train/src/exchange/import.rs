@@ -32,9 +32,10 @@ use crate::model::Model;
 /// contradict one another.
 pub fn import(input: impl BufRead) -> Result<Model> {
     let mut lines = LineReader { input, line: 0, bytes: Vec::new() };
-    let head: ExportHead = lines
-        .parse("the first line of an exported model")?
-        .ok_or_else(|| lines.unlike("a model", "nothing"))?;
+    if lines.next()?.is_none() {
+        return Err(lines.unlike("a model", "nothing"));
+    }
+    let head: ExportHead = lines.read("the first line of an exported model")?;
     if head.tamis_export != EXPORT_VERSION {
         return Err(lines.unlike(format!("version {EXPORT_VERSION}"), head.tamis_export));
     }
@@ -239,13 +240,6 @@ impl<R: BufRead> LineReader<R> {
             return Err(self.unlike(format!("at most {LINE_LIMIT} bytes"), "more"));
         }
         Ok((n > 0).then(|| self.bytes.trim_ascii_end()))
-    }
-
-    pub(super) fn parse<T: serde::de::DeserializeOwned>(&mut self, what: &str) -> Result<Option<T>> {
-        if self.next()?.is_none() {
-            return Ok(None);
-        }
-        self.read(what).map(Some)
     }
 
     /// Parses the last line read. Errors give only the position, since the text may be from somebody's mail.

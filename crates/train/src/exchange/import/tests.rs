@@ -206,8 +206,10 @@ fn what_cannot_be_imported_is_told_without_its_words() {
     }
     // a file that contradicts itself
     let mut lines = LineReader { input: text.as_bytes(), line: 0, bytes: Vec::new() };
-    let mut draft = Draft::new(lines.parse("a model").unwrap().unwrap()).unwrap();
-    draft.add_term(lines.parse("a term").unwrap().unwrap()).unwrap();
+    lines.next().unwrap();
+    let mut draft = Draft::new(lines.read("a model").unwrap()).unwrap();
+    lines.next().unwrap();
+    draft.add_term(lines.read("a term").unwrap()).unwrap();
     draft.terms[0].fingerprint ^= 1;
     draft.terms[0].text = "secret".to_owned();
     draft.header.totals = {
