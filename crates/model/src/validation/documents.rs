@@ -124,12 +124,8 @@ pub fn windows<T>(stretches: &[Stretch<T>]) -> impl Iterator<Item = Range<usize>
         true if at == 0 || stretches[at - 1].ends_part => Some(at..at + 1),
         true => None,
     };
-    let n = if stretches.len() > 2 || stretches.iter().filter(|of| of.ends_part).count() > 1 {
-        stretches.len()
-    } else {
-        0
-    };
-    (0..n).filter_map(window)
+    let are_many = stretches.len() > 2 || stretches.iter().filter(|of| of.ends_part).count() > 1;
+    (0..if are_many { stretches.len() } else { 0 }).filter_map(window)
 }
 
 /// A labelled document to fit to.
