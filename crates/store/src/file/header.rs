@@ -328,4 +328,4 @@ pub fn checksum(file: &[u8]) -> Result<u32> {
 }
 
 #[cfg(test)]
-mod numbers;
+mod tests;
