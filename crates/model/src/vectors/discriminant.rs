@@ -62,15 +62,11 @@ impl VectorDiscriminant {
         if expected != got {
             return Err(ParametersError::NumberOfClasses { expected, got });
         }
-        let out = ParametersError::OutOfRange {
-            name: "strength",
-            expected: "a number in [1e-3, 1e6]",
-            got: strength,
-        };
-        (1e-3..=1e6)
-            .contains(&strength)
-            .then(|| Self::with_strength(statistics, columns, strength))
-            .ok_or(out)
+        if !(1e-3..=1e6).contains(&strength) {
+            let (name, expected) = ("strength", "a number in [1e-3, 1e6]");
+            return Err(ParametersError::OutOfRange { name, expected, got: strength });
+        }
+        Ok(Self::with_strength(statistics, columns, strength))
     }
 
     pub(crate) fn with_strength(
