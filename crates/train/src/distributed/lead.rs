@@ -111,18 +111,15 @@ impl DistributedTrainer {
     /// If there are fewer than two labels, the scoring is not weighted, the sample is not a part of the counted
     /// documents, or a count overflows.
     pub fn new(counts: Trainer, sample: Trainer, n_partitions: u32) -> Result<Self> {
-        if counts.classes.len() < 2 {
-            return Err(Reason::TooFewLabels { expected: 2, got: counts.classes.len() }.into());
-        }
+        let n_classes = counts.classes.len();
+        Reason::TooFewLabels { expected: 2, got: n_classes }.unless(n_classes >= 2)?;
         check_labels(&counts.classes)?;
-        if counts.n_unlabelled() > 0 {
-            return Err(Reason::Unlabelled.into());
-        }
+        Reason::Unlabelled.unless(counts.n_unlabelled() == 0)?;
         let share = Self::sample_share(counts.n_documents());
-        settle_scoring(&counts.options, counts.classes.len(), &counts.parts[0].statistics)?;
-        counts.options.check_for(counts.classes.len())?;
+        settle_scoring(&counts.options, n_classes, &counts.parts[0].statistics)?;
+        counts.options.check_for(n_classes)?;
         let (counts, sample) = (counts.into_partial()?, sample.into_partial()?);
-        let default = Choices::for_classes(counts.classes().len());
+        let default = Choices::for_classes(n_classes);
         let held_out_share = share.min(HELD_OUT);
         let held_out = sample.sample(held_out_share)?;
         let mut header =
@@ -191,10 +188,9 @@ impl DistributedTrainer {
     /// overflows.
     pub fn add(&mut self, change: &[u8]) -> Result<()> {
         let (header, change) = self.plan.read_weights(change)?;
-        if header.round != self.round || header.n_partitions == 0 {
-            let expected = format_args!("a change of round {}", self.round).to_string();
-            return Err(Error::inconsistent("message", expected, header.round));
-        }
+        let is_next = header.round == self.round && header.n_partitions > 0;
+        let expected = format_args!("a change of round {}", self.round);
+        Error::ensure(is_next, "message", expected, header.round)?;
         let (header, sum) = match self.sum.take() {
             None => (header, change),
             Some((before, mut sum)) => {
@@ -203,13 +199,8 @@ impl DistributedTrainer {
             }
         };
         let (expected, got) = (self.plan.header.n_partitions, header.n_partitions);
-        if got > expected {
-            return Err(Error::inconsistent(
-                "message",
-                format_args!("changes of {expected} partitions"),
-                got,
-            ));
-        }
+        let partitions = format_args!("changes of {expected} partitions");
+        Error::ensure(got <= expected, "message", partitions, got)?;
         self.sum = Some((header, sum));
         if got == expected { self.end_round() } else { Ok(()) }
     }
@@ -241,9 +232,7 @@ impl DistributedTrainer {
     /// If the fit is not [done](Self::is_done), there are too few held-out documents for the thresholds asked for, or
     /// the model is larger than its format allows.
     pub fn finish(self) -> Result<Model> {
-        if !self.is_done() {
-            return Err(Error::inconsistent("message", format_args!("{ROUNDS} rounds"), self.round));
-        }
+        Error::ensure(self.is_done(), "message", format_args!("{ROUNDS} rounds"), self.round)?;
         let DistributedTrainer { plan, sample, held_out, smoothing, correction, fitted, .. } = self;
         let (fitted, documents) = match fitted {
             Some(fitted) => {

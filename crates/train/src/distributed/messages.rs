@@ -84,9 +84,7 @@ pub(crate) fn read(message: &[u8]) -> Result<(MessageHeader, Vec<&[u8]>)> {
     };
     let lengths = lengths.into_iter().map(|length| ("message", length));
     let (sections, end) = container::layout(lengths, start, message.len(), checksum)?;
-    if end != message.len() {
-        return Err(Reason::Length { expected: end as u64, got: message.len() as u64 }.into());
-    }
+    Reason::Length { expected: end as u64, got: message.len() as u64 }.unless(end == message.len())?;
     let sections = sections.iter().map(|section| section.get(message, 0..section.len()));
     Ok((header, sections.collect::<Result<_>>()?))
 }
@@ -104,9 +102,7 @@ pub(crate) fn read_state(message: &[u8]) -> Result<(u64, Vec<f32>)> {
         return Err(wrong("the state of a partition"));
     };
     let (numbers, rest) = sections.first().copied().unwrap_or_default().as_chunks();
-    if !rest.is_empty() {
-        return Err(wrong("coefficients of four bytes"));
-    }
+    Error::ensure(rest.is_empty(), "message", "coefficients of four bytes", "another")?;
     Ok((round, numbers.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect()))
 }
 
@@ -151,9 +147,8 @@ pub(crate) fn read_weights(
     let number = |bytes: &mut &[u8]| take_varint(bytes).ok_or_else(|| wrong("numbers"));
     while !bytes.is_empty() {
         let term = next.saturating_add(number(&mut bytes)?);
-        if term >= n_terms as u64 {
-            return Err(Error::inconsistent("message", format_args!("a term below {n_terms}"), term));
-        }
+        let expected = format_args!("a term below {n_terms}");
+        Error::ensure(term < n_terms as u64, "message", expected, term)?;
         for _ in 0..number(&mut bytes)? {
             let (column, units) = (number(&mut bytes)?, unzigzag(number(&mut bytes)?));
             let class = ClassId::try_from(column).ok().filter(|class| usize::from(*class) < n_columns);
@@ -162,9 +157,7 @@ pub(crate) fn read_weights(
         }
         next = term + 1;
     }
-    if header.bias.len() > n_columns {
-        return Err(wrong("a bias for each column"));
-    }
+    Error::ensure(header.bias.len() <= n_columns, "message", "a bias for each column", "another")?;
     for (class, bias) in (0..).zip(&header.bias) {
         correction.add_bias(class, *bias)?;
     }

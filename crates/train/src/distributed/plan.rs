@@ -99,9 +99,8 @@ impl FitPlan {
         let state = state.map(messages::read_state).transpose()?;
         let (round, coefficients) = state.unwrap_or((0, Vec::new()));
         // a hostile number must not overflow either
-        if round != weights.round || round >= ROUNDS as u64 {
-            return Err(Error::inconsistent("message", format_args!("round {}", weights.round), round));
-        }
+        let is_next = round == weights.round && round < ROUNDS as u64;
+        Error::ensure(is_next, "message", format_args!("round {}", weights.round), round)?;
         let (coefficients, change) = self.fit(&documents, round, &coefficients, &correction)?;
         let weights = WeightsHeader { round, n_partitions: 1, largest: change.largest, ..Default::default() };
         Ok(PartitionRound {
@@ -176,9 +175,7 @@ impl FitPlan {
     pub(super) fn documents(&self, partial: &Partial, is_wanted: impl Fn(u64) -> bool) -> Result<Collection> {
         let other = || Error::inconsistent("partial", "documents that the plan has counted", "others");
         let mut trainer = partial.to_trainer()?;
-        if trainer.counts_alone {
-            return Err(Reason::CountsAlone.into());
-        }
+        Reason::CountsAlone.unless(!trainer.counts_alone)?;
         // scoring and decisions may be set after counting
         trainer.options.scoring.clone_from(&self.options.scoring);
         trainer.options.decision = self.options.decision;
@@ -208,13 +205,8 @@ impl std::fmt::Debug for FitPlan {
 
 /// Adds the headers of two changes of the same round; their weights are added elsewhere.
 pub(super) fn add(one: &WeightsHeader, other: &WeightsHeader) -> Result<WeightsHeader> {
-    if one.round != other.round {
-        return Err(Error::inconsistent(
-            "message",
-            format_args!("a change of round {}", one.round),
-            other.round,
-        ));
-    }
+    let expected = format_args!("a change of round {}", one.round);
+    Error::ensure(one.round == other.round, "message", expected, other.round)?;
     Ok(WeightsHeader {
         n_partitions: one.n_partitions.saturating_add(other.n_partitions),
         largest: one.largest.max(other.largest),

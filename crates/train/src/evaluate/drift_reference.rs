@@ -99,15 +99,11 @@ impl<'a> DriftReference<'a> {
     /// documents; otherwise if the model is damaged.
     pub fn new(filter: &'a Filter) -> Result<Self> {
         let (store, header) = (filter.store(), &filter.store().header);
-        if !matches!(header.scoring, FittedScoring::Weighted { .. }) {
-            return Err(Error::option("model", "expected a model with weighted scoring"));
-        }
-        if are_sets(&header.classes) {
-            return Err(Error::option("model", "expected a model of one label a document, got many"));
-        }
-        if !keeps_terms(header) {
-            return Err(Reason::TermsNotStored.into());
-        }
+        let is_weighted = matches!(header.scoring, FittedScoring::Weighted { .. });
+        Error::ensure_option(is_weighted, "model", "expected a model with weighted scoring")?;
+        let message = "expected a model of one label a document, got many";
+        Error::ensure_option(!are_sets(&header.classes), "model", message)?;
+        Reason::TermsNotStored.unless(keeps_terms(header))?;
         let term = |id| -> Result<_> {
             Ok(LearnedTerm {
                 documents: store.document_frequency(id)?,
@@ -135,9 +131,8 @@ impl<'a> DriftReference<'a> {
     /// # Errors
     /// If the level is not between 0 and 1, or the model is damaged.
     pub fn compare<'n>(&self, new: impl IntoIterator<Item = NewDocuments<'n>>, level: f64) -> Result<Drift> {
-        if !(level > 0.0 && level < 1.0) {
-            return Err(Error::option("level", format!("expected a number between 0 and 1, got {level}")));
-        }
+        let message = format_args!("expected a number between 0 and 1, got {level}");
+        Error::ensure_option(level > 0.0 && level < 1.0, "level", message)?;
         let (mut scored, mut known, mut unknown) = (Vec::<DriftScore>::new(), HashMap::new(), HashMap::new());
         let mut n_learned_again = 0;
         for NewDocuments { scored: of_thread, words, vocabulary, n_learned, .. } in new {

@@ -68,9 +68,7 @@ fn for_each_of_many(
     mut visit: impl FnMut(StoredDocument, HeldOutVerdict) -> Result<()>,
 ) -> Result<()> {
     let (store, classes) = (filter.store(), &filter.store().header.classes);
-    if !keeps_terms(&store.header) {
-        return Err(Reason::TermsNotStored.into());
-    }
+    Reason::TermsNotStored.unless(keeps_terms(&store.header))?;
     let stores = [store];
     let terms = Stores::new(&stores, classes)?;
     let (counts, mut documents) = counted(&terms)?;
@@ -153,9 +151,9 @@ pub fn stored_scores(filter: &Filter) -> Result<Vec<HeldOutScore>> {
 /// labels; otherwise if the model is damaged.
 pub fn suspects(filter: &Filter) -> Result<Vec<Suspect>> {
     let classes = &filter.store().header.classes;
-    if matches!(filter.store().header.scoring, FittedScoring::Weighted { .. }) && are_sets(classes) {
-        return Err(Error::option("suspects", "expected a model of one label a document, got many"));
-    }
+    let is_weighted = matches!(filter.store().header.scoring, FittedScoring::Weighted { .. });
+    let message = "expected a model of one label a document, got many";
+    Error::ensure_option(!is_weighted || !are_sets(classes), "suspects", message)?;
     let (mut suspects, mut sums) = (Vec::new(), vec![[f64::MIN_POSITIVE, 1.0]; classes.len()]);
     let mut held_out = Vec::new();
     for_each_held_out(filter, |document, HeldOutVerdict { proposed, top, log_odds }| {

@@ -175,9 +175,8 @@ pub fn cross_validate_labels(
     folds: usize,
     seed: u64,
 ) -> Result<(Classes, Vec<HeldOutLabels>)> {
-    if options.labels != Labels::Many {
-        return Err(Error::option("labels", "expected many labels a document, got one"));
-    }
+    let message = "expected many labels a document, got one";
+    Error::ensure_option(options.labels == Labels::Many, "labels", message)?;
     let labels = Classes::new(labelled.iter().flat_map(|(set, ..)| split_labels(set)))?;
     let held_out = |filter: &Filter, scratch: &mut Scratch, at: usize| {
         let (set, _, document) = labelled[at];

@@ -83,12 +83,10 @@ impl<'a> KnownDocuments<'a> {
     /// otherwise if the model is damaged.
     pub fn new(filter: &'a Filter, n: usize) -> Result<Self> {
         let (store, recipe) = (filter.store(), filter.extractor().recipe());
-        if recipe.kind == Kind::Table {
-            return Err(Error::option("model", "expected a model of mail or text, got one of a table"));
-        }
-        if !(1..=MOST).contains(&n) {
-            return Err(Error::option("n", format!("expected 1 to {MOST} suggestions, got {n}")));
-        }
+        let message = "expected a model of mail or text, got one of a table";
+        Error::ensure_option(recipe.kind != Kind::Table, "model", message)?;
+        let message = format_args!("expected 1 to {MOST} suggestions, got {n}");
+        Error::ensure_option((1..=MOST).contains(&n), "n", message)?;
         let (mut digests, mut terms) = (HashSet::new(), Vec::new());
         // in the order of digests, which are hashes: the first are a sample
         for document in store.documents() {

@@ -145,9 +145,7 @@ pub(crate) fn score_folds<T: Send>(
     held_out: impl Fn(&Filter, &mut Scratch, usize) -> Result<T> + Sync,
 ) -> Result<Vec<(T, u64)>> {
     let classes = Classes::new(labelled.iter().map(|(label, ..)| *label))?;
-    if classes.len() < 2 {
-        return Err(Reason::TooFewLabels { expected: 2, got: classes.len() }.into());
-    }
+    Reason::TooFewLabels { expected: 2, got: classes.len() }.unless(classes.len() >= 2)?;
     let groups = numbered(options, labelled)?;
     let with_group = |((label, ..), group): (&(&str, _, _), u64)| Example {
         row: CountRow::default(),
@@ -228,9 +226,8 @@ impl Prequential {
     /// # Errors
     /// As [`Learner::create`]; the system's folder of temporary files cannot be used.
     pub fn new<'a>(mut options: TrainOptions, labels: impl IntoIterator<Item = &'a str>) -> Result<Self> {
-        if options.labels == Labels::Many {
-            return Err(Error::option("labels", "expected one label a document; folds evaluate many"));
-        }
+        let message = "expected one label a document; folds evaluate many";
+        Error::ensure_option(options.labels == Labels::One, "labels", message)?;
         let folder = TempDir::new().map_err(|error| Error::io(&std::env::temp_dir())(error))?;
         let keep = options.keep.or(Some(Keep::Vectors));
         (options.refinements, options.keep) = (Vec::new(), keep);

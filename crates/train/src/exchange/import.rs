@@ -174,9 +174,8 @@ impl Draft {
         for term in &mut self.terms {
             statistics.push_term(&mut term.cells)?;
         }
-        if statistics.totals() != self.header.totals {
-            return Err(Error::inconsistent("header", "totals that the terms add up to", "others"));
-        }
+        let is_sum = statistics.totals() == self.header.totals;
+        Error::ensure(is_sum, "header", "totals that the terms add up to", "others")?;
         let Ok(()) = self.header.scoring.summarize(&statistics);
         let terms = &self.terms;
         let sections = term_sections(terms.len(), |writer, id| {

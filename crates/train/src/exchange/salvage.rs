@@ -48,9 +48,7 @@ pub fn salvage(path: impl AsRef<Path>) -> Result<Salvage> {
     let (store, lost_bytes) = open(bytes)?;
     let header = &store.header;
     let is_refitted = header.scoring.options().fitted_at_once(&header.recipe).is_none();
-    if !is_refitted || header.stored.keep != Keep::Vectors {
-        return Err(Reason::TermsNotStored.into());
-    }
+    Reason::TermsNotStored.unless(is_refitted && header.stored.keep == Keep::Vectors)?;
     let (draft, lost_terms) = draft(&store)?;
     let documents: u64 = draft.header.totals.iter().map(|totals| totals.documents).sum();
     let learned: u64 = store.totals.iter().map(|totals| totals.documents).sum();

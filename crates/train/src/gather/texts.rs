@@ -60,9 +60,8 @@ const NUMBER: usize = 10;
 impl Texts {
     /// Stores a text, or a row as it is written most plainly.
     pub(crate) fn push(&mut self, given: &RawExample<'_>, extractor: &Extractor) -> Result<()> {
-        if let Document::Counted(_) = given.document {
-            return Err(Error::option("document", "expected a text, got counts of one"));
-        }
+        let is_counted = matches!(given.document, Document::Counted(_));
+        Error::ensure_option(!is_counted, "document", "expected a text, got counts of one")?;
         let mut record = std::mem::take(&mut self.record);
         record.clear();
         // labels are never empty, and an empty group means none

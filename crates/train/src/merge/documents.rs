@@ -44,9 +44,7 @@ impl Surplus {
             }
             Ok(())
         })?;
-        if n_unknown > 0 {
-            return Err(Reason::Shared { documents: n_unknown }.into());
-        }
+        Reason::Shared { documents: n_unknown }.unless(n_unknown == 0)?;
         Ok(Surplus { statistics: (n_documents > 0).then_some(statistics), correction, n_documents })
     }
 

@@ -28,12 +28,8 @@ pub(crate) fn refit(store: &Store) -> Result<Model> {
     if !is_fitted(store) {
         return compact(store);
     }
-    if has_learned_unlabelled(store) {
-        return Err(Reason::Unlabelled.into());
-    }
-    if !can_refit(store) {
-        return Err(Reason::TermsNotStored.into());
-    }
+    Reason::Unlabelled.unless(!has_learned_unlabelled(store))?;
+    Reason::TermsNotStored.unless(can_refit(store))?;
     let ModelHeader { classes, scoring, .. } = &store.header;
     let decision = match scoring {
         FittedScoring::RobinsonFisher(_) => Decision::for_classes(classes),

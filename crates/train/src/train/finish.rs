@@ -69,14 +69,10 @@ impl Trainer {
     /// that are elsewhere; or if the model is larger than its format allows.
     pub fn finish(mut self) -> Result<Model> {
         let n_labels = self.add_single_labels()?;
-        if n_labels < 2 {
-            return Err(Reason::TooFewLabels { expected: 2, got: n_labels }.into());
-        }
+        Reason::TooFewLabels { expected: 2, got: n_labels }.unless(n_labels >= 2)?;
         check_labels(&self.classes)?;
         self.options.check_for(self.classes.len())?;
-        if self.counts_alone && self.options.needs_terms() {
-            return Err(Reason::CountsAlone.into());
-        }
+        Reason::CountsAlone.unless(!self.counts_alone || !self.options.needs_terms())?;
         self.set_unlabelled_apart();
         self = self.choose_terms()?;
         let taught = self.learn_unlabelled()?;
@@ -151,9 +147,7 @@ pub(crate) fn settle_scoring(
     let has_unlabelled = statistics.totals().len() > n_classes;
     let scoring = options.scoring();
     scoring.check(&options.recipe, options.kept(0))?;
-    if has_unlabelled && !matches!(scoring, Scoring::ExpectationMaximization(_)) {
-        return Err(Reason::Unlabelled.into());
-    }
+    Reason::Unlabelled.unless(!has_unlabelled || matches!(scoring, Scoring::ExpectationMaximization(_)))?;
     Ok(scoring)
 }
 

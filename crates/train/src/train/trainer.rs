@@ -285,16 +285,11 @@ impl Trainer {
         group: Option<&str>,
         document: Document<'_>,
     ) -> Result<()> {
-        if !(0.0..=Self::MOST_WEIGHT).contains(&weight) {
-            return Err(Error::option(
-                "weight",
-                format!("expected a number from 0 to 1,000,000, got {weight}"),
-            ));
-        }
-        if weight.fract() != 0.0 && self.options.scoring().weighted().is_none() {
-            let expected = "expected a whole number unless scoring is weighted, since counts are integers";
-            return Err(Error::option("weight", format!("{expected}, got {weight}")));
-        }
+        let message = format_args!("expected a number from 0 to 1,000,000, got {weight}");
+        Error::ensure_option((0.0..=Self::MOST_WEIGHT).contains(&weight), "weight", message)?;
+        let expected = "expected a whole number unless scoring is weighted, since counts are integers";
+        let is_well = weight.fract() == 0.0 || self.options.scoring().weighted().is_some();
+        Error::ensure_option(is_well, "weight", format_args!("{expected}, got {weight}"))?;
         self.current.digest = None;
         if weight == 0.0 {
             return Ok(());
@@ -473,9 +468,7 @@ impl Trainer {
     /// # Errors
     /// If the settings differ, there are too many labels or a count overflows. Nothing changes then.
     pub fn merge(&mut self, mut other: Trainer) -> Result<()> {
-        if self.options != other.options {
-            return Err(Reason::DifferentSettings.into());
-        }
+        Reason::DifferentSettings.unless(self.options == other.options)?;
         let first = self.parts.len();
         let parts = first + other.parts.len();
         let limit = Reason::TooLarge { what: "trainers merged", limit: u16::MAX.into(), got: parts as u64 };

@@ -89,10 +89,7 @@ impl LearnOptions {
 
     pub(super) fn check(&self) -> Result<()> {
         let (limit, got) = (Self::MAX_LOG_LIMIT as u64, self.log_limit as u64);
-        match got > limit {
-            true => Err(Reason::TooLarge { what: "bytes of log (log_limit)", limit, got }.into()),
-            false => Ok(()),
-        }
+        Reason::TooLarge { what: "bytes of log (log_limit)", limit, got }.unless(got <= limit)
     }
 }
 

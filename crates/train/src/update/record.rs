@@ -131,22 +131,16 @@ impl Record {
         container::check_magic(bytes, container::RECORD)?;
         let mut rest = &bytes[container::RECORD.len()..];
         let version = take(&mut rest).map(u32::from_le_bytes).ok_or_else(cut_short)?;
-        if version != VERSION {
-            return Err(Reason::Version { expected: VERSION, got: version }.into());
-        }
+        Reason::Version { expected: VERSION, got: version }.unless(version == VERSION)?;
         let expected = take(&mut rest).map(u32::from_le_bytes).ok_or_else(cut_short)?;
         let got = checksum_of(bytes);
-        if got != expected {
-            return Err(broken(format!("checksum {expected:08x}"), format!("{got:08x}")));
-        }
+        ensure(got == expected, format_args!("checksum {expected:08x}"), format_args!("{got:08x}"))?;
         let recipe = take(&mut rest).map(u64::from_le_bytes).ok_or_else(cut_short)?;
         let recipe_version = take(&mut rest).map(u16::from_le_bytes).ok_or_else(cut_short)?;
         let label = take_text(&mut rest).ok_or_else(cut_short)?;
         let n_words = take_varint(&mut rest).and_then(|n| usize::try_from(n).ok()).ok_or_else(cut_short)?;
         let entry = LogEntry::take(&mut rest, 0).map_err(|error| broken("an entry of a log", error))?;
-        if !rest.is_empty() {
-            return Err(broken("nothing after the entry", format!("{} bytes", rest.len())));
-        }
+        ensure(rest.is_empty(), "nothing after the entry", format_args!("{} bytes", rest.len()))?;
         let label = Some(label.to_owned()).filter(|label| !label.is_empty());
         let record = Record { recipe, recipe_version, label, n_words, entry };
         record.check()?;
@@ -156,37 +150,29 @@ impl Record {
     /// Checks that the record says what [`new`](Self::new) would have written.
     fn check(&self) -> Result<()> {
         let LogEntry { change, document, features, new_terms } = &self.entry;
-        if *change != change_of(self.label.as_deref()) {
-            return Err(broken("a label if a document was learned", "the opposite"));
-        }
+        let is_labelled = *change == change_of(self.label.as_deref());
+        ensure(is_labelled, "a label if a document was learned", "the opposite")?;
         let StoredDocument { class, multiplicity, coefficients, held_out, learned, vector, .. } = document;
         let derived = (*features, *class, *learned, coefficients.len(), held_out.is_some());
-        if derived != (0, 0, 0, 0, false) || *multiplicity == 0 {
-            return Err(broken("counts alone, of a copy or more", "others"));
-        }
+        let is_counts = derived == (0, 0, 0, 0, false) && *multiplicity > 0;
+        ensure(is_counts, "counts alone, of a copy or more", "others")?;
         let (n_terms, got) = (new_terms.len(), vector.row().len());
-        if got != n_terms || self.n_words > n_terms {
-            return Err(broken(
-                format!("counts of {n_terms} terms"),
-                format!("{got}, {} words", self.n_words),
-            ));
-        }
+        let (expected, shown) =
+            (format_args!("counts of {n_terms} terms"), format_args!("{got}, {} words", self.n_words));
+        ensure(got == n_terms && self.n_words <= n_terms, expected, shown)?;
         let (words, pieces) = new_terms.split_at(self.n_words);
         let is_sorted = |terms: &[(u64, String)]| terms.is_sorted_by(|a, b| a.0 < b.0);
         let of_words: HashSet<u64> = words.iter().map(|term| term.0).collect();
-        if !is_sorted(words) || !is_sorted(pieces) || pieces.iter().any(|term| of_words.contains(&term.0)) {
-            return Err(broken("terms by increasing fingerprint", "another order"));
-        }
-        if new_terms.iter().any(|(print, text)| !text.is_empty() && fingerprint_of(text) != *print) {
-            return Err(broken("texts that have the fingerprints", "others"));
-        }
+        let are_apart = !pieces.iter().any(|term| of_words.contains(&term.0));
+        let are_in_order = is_sorted(words) && is_sorted(pieces) && are_apart;
+        ensure(are_in_order, "terms by increasing fingerprint", "another order")?;
+        let is_of_print = |(print, text): &(u64, String)| text.is_empty() || fingerprint_of(text) == *print;
+        ensure(new_terms.iter().all(is_of_print), "texts that have the fingerprints", "others")?;
         // without words, the vector identifies the document
         let values = document.dense.iter().filter(|_| self.n_words == 0);
         let values: Vec<_> = values.map(|value| Some(f64::from(value + 0.0))).collect();
-        if digest(self.recipe_version, &self.terms()[..self.n_words], &values) != document.digest {
-            return Err(broken("the digest of the words", "another"));
-        }
-        Ok(())
+        let got = digest(self.recipe_version, &self.terms()[..self.n_words], &values);
+        ensure(got == document.digest, "the digest of the words", "another")
     }
 
     /// Checks that the record suits models of `recipe`.
@@ -252,14 +238,15 @@ fn hash(recipe: &Recipe) -> Result<u64> {
 
 fn check_length(got: usize) -> Result<()> {
     let (limit, got) = (log::LIMIT as u64, got as u64);
-    match got > limit {
-        true => Err(Reason::TooLarge { what: "bytes of a record", limit, got }.into()),
-        false => Ok(()),
-    }
+    Reason::TooLarge { what: "bytes of a record", limit, got }.unless(got <= limit)
 }
 
 fn broken(expected: impl fmt::Display, got: impl fmt::Display) -> Error {
     Reason::Record { expected: expected.to_string(), got: got.to_string() }.into()
+}
+
+fn ensure(is_well: bool, expected: impl fmt::Display, got: impl fmt::Display) -> Result<()> {
+    if is_well { Ok(()) } else { Err(broken(expected, got)) }
 }
 
 fn cut_short() -> Error {

@@ -48,9 +48,7 @@ impl Trainer {
                     .map_err(spill)
             };
             let mut document = documents.document(ids.len(), has_terms, &mut keep)?;
-            if document.more().reals.iter().any(|(column, _)| *column >= n_reals) {
-                return Err(broken());
-            }
+            ensure(document.more().reals.iter().all(|(column, _)| *column < n_reals))?;
             let class = usize::from(document.class);
             let Some(counted) = counted.get_mut(class) else { return Err(broken()) };
             *counted = counted.saturating_add(document.multiplicity.into());
@@ -62,9 +60,7 @@ impl Trainer {
             document.class = classes[class];
             self.remember(document)?;
         }
-        if !documents.0.is_empty() || (counted != header.documents && !header.counts_alone) {
-            return Err(broken());
-        }
+        ensure(documents.0.is_empty() && (counted == header.documents || header.counts_alone))?;
         if let (Some(mut vectors), Some(gone), true) = (header.vectors.clone(), gone, header.counts_alone) {
             vectors.subtract(&gone)?;
             let mut moved = VectorStatistics::new(self.classes.len(), vectors.n_dimensions())?;
@@ -85,14 +81,12 @@ impl Trainer {
             return Ok(());
         };
         let before = texts.places.len();
-        texts.add_section(partial.section(2)?, |given| match given.label {
-            Some(label) if header.classes.index(label).is_none() => Err(broken()),
-            _ => Ok(()),
-        })?;
+        let is_known = |label: &str| header.classes.index(label).is_some();
+        texts.add_section(partial.section(2)?, |given| ensure(given.label.is_none_or(is_known)))?;
         // texts include the documents that did not count
         let not_counted = if header.options.counts_once() { header.n_equal } else { 0 };
         let all = header.documents.iter().fold(not_counted, |sum, of_class| sum.saturating_add(*of_class));
-        if all != (texts.places.len() - before) as u64 { Err(broken()) } else { Ok(()) }
+        ensure(all == (texts.places.len() - before) as u64)
     }
 }
 
@@ -116,9 +110,8 @@ fn add_terms(
         let text = terms.run()?;
         let text = str::from_utf8(text).map_err(|e| Error::inconsistent("terms", "text in UTF-8", e))?;
         let (before, next) = (last, fingerprint(text));
-        if before.is_some_and(|before| before >= next) {
-            return Err(Error::inconsistent("terms", "increasing fingerprints", text));
-        }
+        let is_next = before.is_none_or(|before| before < next);
+        Error::ensure(is_next, "terms", "increasing fingerprints", text)?;
         last = Some(next);
         ids.push(part.vocabulary.intern(text)?);
         cells.clear();
@@ -137,12 +130,14 @@ fn add_terms(
         labelled.push_term(&mut cells)?;
         unlabelled.push_term(&mut without_label)?;
     }
-    if !terms.0.is_empty() {
-        return Err(Error::inconsistent("terms", "no more bytes", terms.0.len()));
-    }
+    Error::ensure(terms.0.is_empty(), "terms", "no more bytes", terms.0.len())?;
     part.statistics.merge_mapped(&labelled, &ids)?;
     part.unlabelled.merge_mapped(&unlabelled, &ids)?;
     Ok(ids)
+}
+
+fn ensure(is_well: bool) -> Result<()> {
+    if is_well { Ok(()) } else { Err(broken()) }
 }
 
 fn broken() -> Error {

@@ -40,9 +40,7 @@ impl Partial {
     /// As [`without_documents`](Self::without_documents); also if the documents are elsewhere.
     pub fn sample(&self, share: f64) -> Result<Partial> {
         check_distributed(&self.header)?;
-        if self.header.counts_alone {
-            return Err(Reason::CountsAlone.into());
-        }
+        Reason::CountsAlone.unless(!self.header.counts_alone)?;
         let mut trainer = self.to_trainer()?;
         trainer.forget_places();
         trainer.documents.retain(|document| is_sampled(document.group, share));
