@@ -7,4 +7,4 @@ pub(crate) mod models;
 pub(crate) mod refit;
 pub(crate) mod rewrite;
 pub(crate) mod stores;
-pub(crate) mod terms;
+pub(crate) mod surplus;

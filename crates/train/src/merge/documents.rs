@@ -2,33 +2,25 @@
 
 use std::cmp::{Ordering, Reverse};
 
-use tamis_model::{Cell, ClassTotals, ClassWeight, Coefficient, Correction, Counts, HeldOut, Statistics};
-use tamis_store::error::{Error, Reason, Result};
+use tamis_model::{Coefficient, Correction, HeldOut, Statistics};
+use tamis_store::error::{Reason, Result};
 use tamis_store::file::documents::{greatest_dense, keep_least, least_message};
-use tamis_store::store::overlay::{add_bias, add_weights, fits, too_large};
-use tamis_tokenizer::TermId;
+use tamis_store::store::overlay::{fits, too_large};
 
 use crate::merge::stores::{SourceDocument, Stores, for_each_group};
+use crate::merge::surplus::Surplus;
 
-/// What the sum of models counts too much: each document should count only as often as in the model with the most
-/// copies.
-#[derive(Default)]
-pub(crate) struct Surplus {
-    statistics: Option<Statistics>,
-    correction: Correction,
-    /// Number of stored copies of shared documents beyond the first: one less for each than the models that know it.
-    pub(crate) n_documents: u64,
-}
-
-impl Surplus {
+impl Stores<'_> {
+    /// Subtracts the surplus of shared documents. The terms stay the same, since one copy of each document stays.
+    ///
     /// # Errors
     /// [`ErrorKind::TermsNotStored`](crate::ErrorKind::TermsNotStored) if not all models remember the terms of such
     /// documents.
-    pub(crate) fn new(terms: &Stores<'_>) -> Result<Self> {
-        let mut statistics = Statistics::new(terms.totals.len());
+    pub(crate) fn count_once(&mut self) -> Result<()> {
+        let mut statistics = Statistics::new(self.totals.len());
         let (mut correction, mut n_documents, mut n_unknown) = (Correction::default(), 0, 0);
-        for_each_group(terms, |mut group| {
-            if group.len() == 1 || group[0].1.digest == terms.nothing {
+        for_each_group(self, |mut group| {
+            if group.len() == 1 || group[0].1.digest == self.nothing {
                 return Ok(());
             }
             if group.iter().any(|(_, document)| document.vector.row().is_empty()) {
@@ -38,62 +30,17 @@ impl Surplus {
             group.swap_remove(most_copies(&group));
             n_documents += group.len() as u64;
             for (at, document) in group {
-                let vector = terms.renumber(at, &document.vector)?;
+                let vector = self.renumber(at, &document.vector)?;
                 statistics.observe_times(document.class, vector.row(), document.multiplicity)?;
                 correction.add(vector.row(), &document.coefficients)?;
             }
             Ok(())
         })?;
         Reason::Shared { documents: n_unknown }.unless(n_unknown == 0)?;
-        Ok(Surplus { statistics: (n_documents > 0).then_some(statistics), correction, n_documents })
+        let statistics = (n_documents > 0).then_some(statistics);
+        self.surplus = Surplus { statistics, correction, n_documents };
+        self.surplus.take_from_totals(&mut self.totals)
     }
-
-    /// Whether there is no surplus.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.statistics.is_none()
-    }
-
-    pub(crate) fn take_from_totals(&self, totals: &mut [ClassTotals]) -> Result<()> {
-        let own = self.statistics.iter().flat_map(|statistics| statistics.totals());
-        for (totals, surplus) in totals.iter_mut().zip(own) {
-            let less = |a: u64, b: u64| a.checked_sub(b).ok_or_else(too_few);
-            *totals = ClassTotals {
-                documents: less(totals.documents, surplus.documents)?,
-                df: less(totals.df, surplus.df)?,
-                tf: less(totals.tf, surplus.tf)?,
-            };
-        }
-        Ok(())
-    }
-
-    /// Subtracts the surplus from `cells`, which are sorted by class.
-    pub(crate) fn take_from_cells(&self, id: TermId, cells: &mut [Cell]) -> Result<()> {
-        for surplus in self.statistics.iter().flat_map(|statistics| statistics.cells(id)) {
-            let at = cells.binary_search_by_key(&surplus.class, |cell| cell.class).map_err(|_| too_few())?;
-            let Cell { class, df, tf } = cells[at];
-            // the part of the document that stays is left
-            let left = df.checked_sub(surplus.df).zip(tf.checked_sub(surplus.tf));
-            let (df, tf) = left.filter(|(df, tf)| *df > 0 && tf >= df).ok_or_else(too_few)?;
-            cells[at] = Cell { class, df, tf };
-        }
-        Ok(())
-    }
-
-    pub(crate) fn take_from_weights(&self, id: TermId, weights: &mut Vec<ClassWeight>) -> Result<()> {
-        let surplus = self.correction.weights(id);
-        weights.extend(surplus.map(|weight| ClassWeight { units: -weight.units, ..weight }));
-        add_weights(weights)
-    }
-
-    pub(crate) fn take_from_bias(&self, bias: &mut Vec<i64>) -> Result<()> {
-        let less: Vec<i64> = self.correction.bias().iter().map(|bias| -bias).collect();
-        add_bias(bias, &less)
-    }
-}
-
-/// The error if a model's counts are less than the sum of its documents.
-fn too_few() -> Error {
-    Error::inconsistent("vectors", "terms that add up to the counts", "others")
 }
 
 /// The position of the document with the most copies; the first of equals.

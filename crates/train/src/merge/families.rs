@@ -96,7 +96,7 @@ pub(crate) fn converted(store: &Store, wanted: &Settings) -> Result<Store> {
     let (recipe, options) = wanted;
     let (stores, classes, extractor) = ([store], &store.header.classes, Extractor::new(recipe.clone())?);
     let terms = Stores::new(&stores, classes)?;
-    let (mut vocabulary, mut words) = (Vocabulary::new(), vec![None; terms.len()]);
+    let (mut vocabulary, mut words) = (Vocabulary::new(), vec![None; terms.n_terms()]);
     for (id, word) in (0..).zip(&mut words) {
         let (_, text) = terms.term(id)?;
         if Refinement::of_term(text).is_none_or(|family| family != Refinement::Pieces && has(wanted, family))
@@ -180,7 +180,7 @@ mod tests {
             (document.key(), document.multiplicity, terms.renumber(0, &document.vector).unwrap())
         });
         let documents: Vec<_> = documents.collect();
-        (store.totals.clone(), (0..terms.len() as TermId).map(counts).collect::<Vec<_>>(), documents)
+        (store.totals.clone(), (0..terms.n_terms() as TermId).map(counts).collect::<Vec<_>>(), documents)
     }
 
     proptest! {

@@ -1,6 +1,6 @@
 //! Fitting a model anew to the documents that it remembers; new labels.
 
-use tamis_model::{Classes, Statistics, block_len};
+use tamis_model::{Classes, Counts, Statistics, block_len};
 use tamis_store::config::decision::Decision;
 use tamis_store::config::labels::{are_sets, check_labels_of, split_labels};
 use tamis_store::config::scoring::Unlabelled;
@@ -54,7 +54,7 @@ pub(crate) fn refit(store: &Store) -> Result<Model> {
         chosen.refinements.clone_from(&before.refinements);
         chosen.unlabelled.clone_from(&before.unlabelled);
     }
-    let sections = term_sections(terms.len(), |writer, id| {
+    let sections = term_sections(terms.n_terms(), |writer, id| {
         let (fingerprint, text) = terms.term(id)?;
         writer.push(fingerprint, text, statistics.cells(id), fitted.weights.stored(id))
     })?;
@@ -80,7 +80,7 @@ pub(crate) fn counted(terms: &Stores<'_>) -> Result<(Statistics, Collection)> {
         let document: StoredDocument = document?;
         Ok((learned(&document), terms.renumber(0, &document.vector)?))
     });
-    let documents = Collection::from_ordered(documents, terms.len(), block_len(&statistics))?;
+    let documents = Collection::from_ordered(documents, terms.n_terms(), block_len(&statistics))?;
     Ok((statistics, documents.of_kind(store.header.recipe.kind)))
 }
 

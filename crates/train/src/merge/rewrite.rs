@@ -15,8 +15,7 @@ use zerocopy::IntoBytes;
 use crate::fit::calibration::{self, BinaryPrediction};
 use crate::fit::sections::{DocumentSections, seal, term_sections};
 use crate::merge::documents::merge_copies;
-use crate::merge::stores::for_each_group;
-use crate::merge::terms::MergedTerms;
+use crate::merge::stores::{Stores, for_each_group};
 use crate::model::Model;
 
 /// Compacts a file with segments and log into one without. The correction stays. If documents were learned one by one,
@@ -34,34 +33,29 @@ pub(crate) fn merge_stores(
     stored: Retention,
     repeat: bool,
 ) -> Result<Model> {
-    let mut terms = MergedTerms::new(stores, &classes)?;
+    let mut terms = Stores::new(stores, &classes)?;
     if !repeat {
         terms.count_once()?;
     }
     let terms = terms;
-    let sections = term_sections(terms.of.len(), |writer, id| {
-        let (fingerprint, text) = terms.of.term(id)?;
+    let sections = term_sections(terms.n_terms(), |writer, id| {
+        let (fingerprint, text) = terms.term(id)?;
         let mut cells = Vec::new();
         terms.for_each_cell(id, |cell| cells.push(cell))?;
         let weights = terms.weights(id)?.into_iter().map(|weight| (weight.class, weight.units));
         writer.push(fingerprint, text, cells.into_iter(), weights)
     })?;
-    let mut header = merged_header(stores, &terms, classes, stored)?;
+    let mut header = merged_header(&terms, classes, stored)?;
     let (documents, mut held_out) = documents(&terms, &mut header, repeat)?;
-    if terms.of.keeps_weights[0] && header.classes.len() == 2 {
+    if terms.keeps_weights[0] && header.classes.len() == 2 {
         calibration::calibrate(&mut header, &mut held_out)?;
     }
     seal(header, sections, documents)
 }
 
 /// The header of merged models, with the choices of the first. If its weights lose their meaning, they start anew.
-fn merged_header(
-    stores: &[&Store],
-    terms: &MergedTerms<'_>,
-    classes: Classes,
-    stored: Retention,
-) -> Result<ModelHeader> {
-    let first = stores[0];
+fn merged_header(terms: &Stores<'_>, classes: Classes, stored: Retention) -> Result<ModelHeader> {
+    let (stores, first) = (terms.stores, terms.stores[0]);
     let sum =
         |of: &dyn Fn(&Store) -> u64| stores.iter().fold(0u64, |sum, store| sum.saturating_add(of(store)));
     let mut since_fit = sum(&|store| store.unfitted());
@@ -78,7 +72,7 @@ fn merged_header(
     // no `..` below: a new field has to be merged, or taken from the first here
     let ModelHeader { recipe, mut scoring, mut asked, mut decision, mut expected, size, lengths, .. } =
         first.header.clone();
-    if !terms.of.keeps_weights[0] {
+    if !terms.keeps_weights[0] {
         (asked, decision, expected) = (None, Decision::PLAIN, None);
         if let Scoring::Weighted(options) = fittable(&scoring) {
             scoring = FittedScoring::unfitted(options, classes.len());
@@ -96,7 +90,7 @@ fn merged_header(
         scoring,
         classes,
         totals: terms.totals.clone(),
-        vectors: terms.of.vectors()?,
+        vectors: terms.vectors()?,
         asked,
         decision,
         expected,
@@ -127,17 +121,17 @@ fn unlabelled(stores: &[&Store]) -> Option<Unlabelled> {
 
 /// The sections of documents, and the held-out documents with their scores.
 fn documents(
-    terms: &MergedTerms<'_>,
+    terms: &Stores<'_>,
     header: &mut ModelHeader,
     repeat: bool,
 ) -> Result<(DocumentSections, Vec<BinaryPrediction>)> {
     let positive = positive_class(&header.classes);
     let (mut records, mut vectors, mut judged) = (Vec::new(), Vec::new(), Vec::new());
     // of one model, the sums are those of its documents
-    let is_anew = terms.of.stores.len() > 1 && header.stored.keep == Keep::Vectors;
+    let is_anew = terms.stores.len() > 1 && header.stored.keep == Keep::Vectors;
     let mut dense = header.vectors.as_ref().filter(|_| is_anew).map(VectorStatistics::emptied);
-    for_each_group(&terms.of, |group| {
-        let sums_copies = repeat || group[0].1.digest == terms.of.nothing;
+    for_each_group(terms, |group| {
+        let sums_copies = repeat || group[0].1.digest == terms.nothing;
         let (store, mut document) = merge_copies(group, sums_copies)?;
         if let Some(held_out) = document.held_out {
             let StoredDocument { class, multiplicity, learned, group, .. } = document;
@@ -150,7 +144,7 @@ fn documents(
             });
         }
         if header.stored.keep == Keep::Vectors {
-            document.vector = terms.of.renumber(store, &document.vector)?;
+            document.vector = terms.renumber(store, &document.vector)?;
         }
         if let Some(dense) = dense.as_mut().filter(|_| !document.dense.is_empty()) {
             dense.observe_times(document.class, &document.dense, document.multiplicity)?;

@@ -11,8 +11,9 @@ use tamis_store::store::overlay::{add_cells, add_totals, add_weights};
 use tamis_tokenizer::{CountVector, TermId};
 
 use crate::gather::merged::TermSource;
+use crate::merge::surplus::Surplus;
 
-/// Several stores as one, with new ids for the terms that have counts.
+/// Several stores as one, with new ids for the terms that have counts, less the surplus of shared documents.
 pub(crate) struct Stores<'a> {
     pub(crate) stores: &'a [&'a Store],
     /// Whether the weights of each store keep their meaning under the merged scoring.
@@ -30,6 +31,7 @@ pub(crate) struct Stores<'a> {
     pub(crate) totals: Vec<ClassTotals>,
     /// The digest of documents without terms.
     pub(crate) nothing: [u8; 16],
+    pub(crate) surplus: Surplus,
 }
 
 impl<'a> Stores<'a> {
@@ -75,11 +77,19 @@ impl<'a> Stores<'a> {
         }
         let keeps_weights = stores.iter().map(|store| keeps_weights(store, classes.len())).collect();
         let nothing = digest_of_nothing(&stores[0].header.recipe);
-        Ok(Stores { stores, keeps_weights, order, starts, ids, moved, moved_columns, totals, nothing })
-    }
-
-    pub(crate) fn len(&self) -> usize {
-        self.starts.len() - 1
+        let surplus = Surplus::default();
+        Ok(Stores {
+            stores,
+            keeps_weights,
+            order,
+            starts,
+            ids,
+            moved,
+            moved_columns,
+            totals,
+            nothing,
+            surplus,
+        })
     }
 
     /// The sources of a term, each with its store.
@@ -104,13 +114,16 @@ impl<'a> Stores<'a> {
         self.moved_columns[store].get(usize::from(column)).copied().unwrap_or(column)
     }
 
-    /// The bias of each column of the correction.
+    /// The bias of each column of the correction; those past the end are 0.
     pub(crate) fn bias(&self) -> Result<Vec<i64>> {
         let mut sum = Correction::default();
         for (at, store) in self.stores.iter().enumerate().filter(|(at, _)| self.keeps_weights[*at]) {
             for (column, bias) in (0..=ClassId::MAX).zip(store.bias()) {
                 sum.add_bias(self.column(at, column), *bias)?;
             }
+        }
+        for (column, bias) in (0..=ClassId::MAX).zip(self.surplus.correction.bias()) {
+            sum.add_bias(column, -bias)?;
         }
         Ok(sum.bias().to_vec())
     }
@@ -123,6 +136,8 @@ impl<'a> Stores<'a> {
                 weights.push(ClassWeight { class: self.column(at, weight.class), ..weight });
             })?;
         }
+        let surplus = self.surplus.correction.weights(id);
+        weights.extend(surplus.map(|weight| ClassWeight { units: -weight.units, ..weight }));
         add_weights(&mut weights)?;
         Ok(weights)
     }
@@ -146,11 +161,22 @@ impl<'a> Stores<'a> {
             Error::inconsistent("vectors", "terms that have counts", "others of a document that is known")
         })
     }
+}
 
-    /// Visits the counts of a term, in the order of classes.
-    pub(crate) fn for_each_cell(&self, term: TermId, mut visit: impl FnMut(Cell)) -> Result<()> {
+impl Counts for Stores<'_> {
+    type Error = Error;
+
+    fn totals(&self) -> &[ClassTotals] {
+        &self.totals
+    }
+
+    fn n_terms(&self) -> usize {
+        self.starts.len() - 1
+    }
+
+    fn for_each_cell(&self, term: TermId, mut visit: impl FnMut(Cell)) -> Result<()> {
         let sources = self.sources(term);
-        let is_one = sources.len() == 1;
+        let is_one = sources.len() == 1 && self.surplus.is_empty();
         let mut cells = Vec::new();
         for (at, old) in sources {
             self.stores[at].for_each_cell(old, |cell| {
@@ -159,6 +185,7 @@ impl<'a> Stores<'a> {
             })?;
         }
         add_cells(&mut cells)?;
+        self.surplus.take_from_cells(term, &mut cells)?;
         cells.into_iter().for_each(visit);
         Ok(())
     }
