@@ -1,13 +1,11 @@
 //! The counts of a document, kept without the document.
 
 use std::fmt;
-use std::ops::Range;
 
-use tamis_mail::LimitsHit;
 use tamis_store::kind::Kind;
 use tamis_tokenizer::{TermCount, Vocabulary, VocabularyFull};
 
-use crate::extract::extraction::{Extraction, Identity};
+use crate::extract::extraction::{DocumentFacts, Extraction};
 use crate::extract::part_verdict::PartVerdict;
 
 /// The counts of a mail or text that was scored: enough to score, explain, learn or forget it as if it were still
@@ -37,12 +35,7 @@ pub struct CountedDocument {
     text: String,
     /// The end of each word in `text`, and its occurrences.
     words: Vec<(u32, u32)>,
-    /// As [`Extraction::body_words`].
-    body_words: Vec<Range<usize>>,
-    identity: Identity,
-    limits_hit: LimitsHit,
-    is_html: bool,
-    dense: Vec<f32>,
+    facts: DocumentFacts,
     /// What its parts said.
     pub(crate) part: Option<PartVerdict>,
 }
@@ -63,26 +56,22 @@ impl CountedDocument {
             kind,
             words: words.iter().map(&mut place).collect(),
             text,
-            body_words: counted.body_words.clone(),
-            identity: counted.identity.clone(),
-            limits_hit: counted.limits_hit,
-            is_html: counted.is_html,
-            dense: counted.dense.clone(),
+            facts: counted.facts.clone(),
             part,
         }
     }
 
     /// The bytes that it takes in memory.
     pub fn n_bytes(&self) -> usize {
-        let Identity { name, stable_fields, .. } = &self.identity;
+        let DocumentFacts { name, stable_fields, dense, body_words, .. } = &self.facts;
         let texts = self.text.len() + name.len() + stable_fields.len();
-        let lists = size_of_val(&self.dense[..]) + size_of_val(&self.body_words[..]);
+        let lists = size_of_val(&dense[..]) + size_of_val(&body_words[..]);
         size_of::<Self>() + lists + texts + self.words.len() * size_of::<(u32, u32)>()
     }
 
     /// The name of the document: a mail's Message-ID. Empty if it has none.
     pub fn name(&self) -> &str {
-        &self.identity.name
+        &self.facts.name
     }
 
     /// The words with their occurrences.
@@ -100,11 +89,7 @@ impl CountedDocument {
         counted: &mut Extraction,
         vocabulary: &mut Vocabulary,
     ) -> Result<(), VocabularyFull> {
-        let wanted = counted.identity.wanted;
-        counted.identity = Identity { wanted, ..self.identity.clone() };
-        (counted.limits_hit, counted.is_html) = (self.limits_hit, self.is_html);
-        counted.dense.clone_from(&self.dense);
-        counted.body_words.clone_from(&self.body_words);
+        counted.facts = self.facts.clone();
         for (word, n) in self.words() {
             (0..n).try_for_each(|_| vocabulary.count(word).map(drop))?;
         }

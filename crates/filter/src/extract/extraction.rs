@@ -20,21 +20,17 @@ pub struct Extraction {
     pub(super) full: Option<VocabularyFull>,
     /// The number of different words; their pieces come after them.
     pub(super) n_words: usize,
-    /// The places of the words of a mail's body among its terms; none if these are not single words.
-    pub(crate) body_words: Vec<Range<usize>>,
     /// With parts or columns: where terms occur.
     pub(super) places: Places,
-    pub(super) identity: Identity,
-    pub(super) limits_hit: LimitsHit,
-    pub(super) is_html: bool,
+    /// Whether documents are identified, as those that are learned are.
+    pub(crate) identifies: bool,
+    pub facts: DocumentFacts,
     /// Bytes of a text, or of all texts of a row, that may still be read.
     pub(super) bytes_left: usize,
-    /// The real values of a row.
-    pub(super) reals: Vec<Option<f64>>,
-    /// The missing columns.
-    pub(super) missing: Vec<usize>,
-    /// The dense vector beside the document.
-    pub(super) dense: Vec<f32>,
+    /// The real values of a row, in column order; `None` if missing.
+    pub reals: Vec<Option<f64>>,
+    /// The missing columns of a row.
+    pub missing: Vec<usize>,
     /// The rows of the whole document and of its columns.
     whole: CountVector,
     groups: Vec<CountVector>,
@@ -76,33 +72,37 @@ struct BodyPart {
 const STRETCH_OF_MAIL: usize = 40;
 const STRETCH_OF_TEXT: usize = 20;
 
-/// What identifies a document.
+/// What is known of a document beside its terms. Only with [`identifying`](Extraction::identifying) are there a hash of
+/// its body, its date and its name.
 #[derive(Clone, PartialEq, Default)]
-pub(super) struct Identity {
-    /// Whether it is wanted: for documents that are learned.
-    pub(super) wanted: bool,
-    /// A hash of the terms of the body, in order.
-    pub(super) body_hash: u64,
-    pub(super) date: Option<i64>,
-    pub(super) name: String,
+pub struct DocumentFacts {
+    /// A hash of the body, in order: the words of a mail, all of a text or a row.
+    pub body_hash: u64,
+    /// The date of the document in seconds since 1970, if known.
+    pub date: Option<i64>,
+    /// The name of the document; may be empty.
+    pub name: String,
     /// Of a mail without a name, the fields that do not change in transit.
     pub(super) stable_fields: String,
+    /// The limits that truncated the document.
+    pub limits_hit: LimitsHit,
+    /// Whether the document was HTML, so that its tags were left out.
+    pub is_html: bool,
+    /// The dense vector of the document; empty if it has none.
+    pub dense: Vec<f32>,
+    /// The places of the words of a mail's body among its terms; none if these are not single words.
+    pub(crate) body_words: Vec<Range<usize>>,
 }
 
 impl Extraction {
-    /// Buffers that also compute [`body_hash`](Self::body_hash), date and name.
+    /// Buffers that also compute the hash of the body, date and name.
     pub fn identifying() -> Self {
-        Extraction { identity: Identity { wanted: true, ..Identity::default() }, ..Self::default() }
+        Extraction { identifies: true, ..Self::default() }
     }
 
     /// Sets whether the stretches of the next documents are wanted.
     pub fn want_parts(&mut self, wanted: bool) {
         self.places.wants_parts = wanted;
-    }
-
-    /// Sets whether the next documents are identified, as by [`identifying`](Self::identifying).
-    pub(crate) fn identify(&mut self, wanted: bool) {
-        self.identity.wanted = wanted;
     }
 
     /// The whole document; call [`rows`](Self::rows) before.
@@ -113,11 +113,6 @@ impl Extraction {
     /// The terms of each categorical, flag or text column of a row.
     pub fn groups(&self) -> impl Iterator<Item = CountRow<'_>> {
         self.groups[..self.places.group_ends.len()].iter().map(CountVector::row)
-    }
-
-    /// Whether the document was HTML, so that its tags were left out.
-    pub fn is_html(&self) -> bool {
-        self.is_html
     }
 
     /// The stretches of the body, of which each has the positions of its terms among those of the document. A part of the
@@ -181,46 +176,11 @@ impl Extraction {
         &terms[..self.n_words.min(terms.len())]
     }
 
-    /// A hash of the body: the words of a mail, all of a text or a row. Only with [`identifying`](Self::identifying).
-    pub fn body_hash(&self) -> u64 {
-        self.identity.body_hash
-    }
-
-    /// The date of the document in seconds since 1970, if known. Only with [`identifying`](Self::identifying).
-    pub fn date(&self) -> Option<i64> {
-        self.identity.date
-    }
-
-    /// The name of the document; may be empty. Only with [`identifying`](Self::identifying).
-    pub fn name(&self) -> &str {
-        &self.identity.name
-    }
-
     /// A hash of what does not change of a mail in transit; see [`message`]. Only with
     /// [`identifying`](Self::identifying).
     pub fn message(&self) -> u64 {
-        let Identity { name, stable_fields, body_hash, .. } = &self.identity;
+        let DocumentFacts { name, stable_fields, body_hash, .. } = &self.facts;
         message(if name.is_empty() { stable_fields } else { name }, *body_hash)
-    }
-
-    /// The limits that truncated the document.
-    pub fn limits_hit(&self) -> LimitsHit {
-        self.limits_hit
-    }
-
-    /// The real values of a row, in column order; `None` if missing.
-    pub fn reals(&self) -> &[Option<f64>] {
-        &self.reals
-    }
-
-    /// The dense vector of the document; empty if it has none.
-    pub fn dense(&self) -> &[f32] {
-        &self.dense
-    }
-
-    /// The missing columns of a row.
-    pub fn missing(&self) -> &[usize] {
-        &self.missing
     }
 
     /// Builds the rows of the whole document and its columns. `id` gives the id of a position in `terms`, the terms of the
@@ -271,17 +231,17 @@ impl Extraction {
         [columns, body, pieces].into_iter().for_each(Vec::clear);
         [group_ends, piece_ends].into_iter().for_each(Vec::clear);
         parts.clear();
-        self.body_words.clear();
         self.places.ended = 0;
         self.full = None;
-        (self.identity.body_hash, self.identity.date) = (0, None);
-        self.identity.name.clear();
-        self.identity.stable_fields.clear();
-        self.limits_hit = LimitsHit::default();
-        self.is_html = false;
+        let facts = &mut self.facts;
+        (facts.body_hash, facts.date) = (0, None);
+        facts.name.clear();
+        facts.stable_fields.clear();
+        (facts.limits_hit, facts.is_html) = (LimitsHit::default(), false);
+        facts.dense.clear();
+        facts.body_words.clear();
         self.reals.clear();
         self.missing.clear();
-        self.dense.clear();
     }
 
     /// The beginning of a text that the limit still allows, in whole characters.
@@ -289,7 +249,7 @@ impl Extraction {
         let read = &text[..text.floor_char_boundary(self.bytes_left)];
         self.bytes_left -= read.len();
         if read.len() < text.len() {
-            (self.limits_hit.bytes, self.limits_hit.text) = (true, true);
+            (self.facts.limits_hit.bytes, self.facts.limits_hit.text) = (true, true);
         }
         read
     }

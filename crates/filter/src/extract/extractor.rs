@@ -67,7 +67,7 @@ impl Extractor {
             (Document::Text(text), Kind::Text) => {
                 let text = counted.within_limit(text);
                 let text = if recipe.raw { Cow::Borrowed(text) } else { markup_to_text(text) };
-                counted.is_html = matches!(text, Cow::Owned(_));
+                counted.facts.is_html = matches!(text, Cow::Owned(_));
                 self.add_words("", &text, Scope::Part, counted, vocabulary);
                 counted.end_part();
             }
@@ -103,7 +103,7 @@ impl Extractor {
             (Document::Mail(_), expected) => return Err(Reason::Kind { expected, got: Kind::Mail }.into()),
             (Document::Text(_), expected) => return Err(Reason::Kind { expected, got: Kind::Text }.into()),
         }
-        counted.limits_hit.text |= counted.tokenizer_scratch.is_cut();
+        counted.facts.limits_hit.text |= counted.tokenizer_scratch.is_cut();
         counted.n_words = vocabulary.document().len();
         if let Some(lengths) = recipe.pieces {
             let outcome = vocabulary.count_pieces(lengths, |term| self.word_in(term));
@@ -126,13 +126,13 @@ impl Extractor {
         self.count(document, counted, vocabulary)?;
         let expected = self.recipe.vectors.as_ref().map_or(0, |space| space.dimensions as usize);
         VectorStatistics::check(expected, vector)?;
-        counted.dense.clear();
-        counted.dense.extend_from_slice(vector);
+        counted.facts.dense.clear();
+        counted.facts.dense.extend_from_slice(vector);
         if vocabulary.document().is_empty() {
             let values = vector.iter().map(|value| f64::from(value + 0.0));
             counted.reals.extend(values.clone().map(Some));
-            let hash = values.fold(counted.identity.body_hash, |hash, value| chain(hash, value.to_bits()));
-            counted.identity.body_hash = hash;
+            let hash = values.fold(counted.facts.body_hash, |hash, value| chain(hash, value.to_bits()));
+            counted.facts.body_hash = hash;
         }
         Ok(())
     }
@@ -166,25 +166,25 @@ impl Extractor {
     fn add_mail(&self, raw: &[u8], counted: &mut Extraction, vocabulary: &mut Vocabulary) {
         let recipe = &self.recipe;
         let message = Message::parse_ignoring(raw, &recipe.limits, &recipe.ignored_headers);
-        if counted.identity.wanted {
-            counted.identity.date = message.date();
-            counted.identity.name = message.header("message-id").map(document_name).unwrap_or_default();
+        if counted.identifies {
+            counted.facts.date = message.date();
+            counted.facts.name = message.header("message-id").map(document_name).unwrap_or_default();
             let stable =
                 ["from", "to", "date", "subject"].into_iter().filter_map(|name| message.header(name));
             // line ends, which no name has, tell them from one
-            stable.for_each(|value| counted.identity.stable_fields.extend(["\n", value]));
+            stable.for_each(|value| counted.facts.stable_fields.extend(["\n", value]));
         }
-        counted.limits_hit = message.limits_hit();
+        counted.facts.limits_hit = message.limits_hit();
         let add = |piece: Piece<'_>| self.add_piece(piece, counted, vocabulary);
         match recipe.bogofilter {
             true => message.for_each_bogofilter_token(add),
             false => message.for_each_piece(recipe.content_only, add),
         }
-        if counted.identity.wanted {
+        if counted.identifies {
             let unread = message.parts().iter().filter(|part| part.unread.is_some());
             let contents = unread.filter_map(|part| part.content);
-            let hash = contents.fold(counted.identity.body_hash, |hash, content| chain(hash, content.hash));
-            counted.identity.body_hash = hash;
+            let hash = contents.fold(counted.facts.body_hash, |hash, content| chain(hash, content.hash));
+            counted.facts.body_hash = hash;
         }
     }
 
@@ -193,12 +193,11 @@ impl Extractor {
             Piece::Words { prefix, text, scope } => self.add_words(prefix, text, scope, counted, vocabulary),
             Piece::Terms(batch, scope) => {
                 // bogofilter's tokens of the body stand for its words
-                let in_group = self.recipe.bogofilter && counted.identity.wanted && scope == Scope::Part;
+                let in_group = self.recipe.bogofilter && counted.identifies && scope == Scope::Part;
                 let outcome = vocabulary.count_batch(batch, |occurrences| {
                     if in_group {
                         let chain = |hash, occurrence: &Occurrence| chain(hash, occurrence.fingerprint);
-                        counted.identity.body_hash =
-                            occurrences.iter().fold(counted.identity.body_hash, chain);
+                        counted.facts.body_hash = occurrences.iter().fold(counted.facts.body_hash, chain);
                     }
                     counted.places.add(scope, occurrences);
                 });
@@ -217,17 +216,11 @@ impl Extractor {
         vocabulary: &mut Vocabulary,
     ) {
         let Extraction {
-            tokenizer_scratch,
-            prefixed: (buffer, spans),
-            identity,
-            places,
-            full,
-            body_words,
-            ..
+            tokenizer_scratch, prefixed: (buffer, spans), identifies, facts, places, full, ..
         } = counted;
         // a row has no body: equal rows form a group
-        let in_group = identity.wanted && (prefix.is_empty() || self.recipe.kind == Kind::Table);
-        let mut hash = identity.body_hash;
+        let in_group = *identifies && (prefix.is_empty() || self.recipe.kind == Kind::Table);
+        let mut hash = facts.body_hash;
         let mut counted = |are_signs: bool, occurrences: &[Occurrence]| {
             // programs that deliver mail quote and wrap it
             if in_group && !(are_signs && self.recipe.kind == Kind::Mail) {
@@ -252,10 +245,10 @@ impl Extractor {
             outcome.err().into_iter().for_each(|error| *full = Some(error));
             if is_body && !batch.are_signs() {
                 // where the new words are: the same word elsewhere has a prefix
-                body_words.push(start..vocabulary.document().len());
+                facts.body_words.push(start..vocabulary.document().len());
             }
         });
-        identity.body_hash = hash;
+        facts.body_hash = hash;
     }
 
     /// The cells of a row that are learned, by column, each as it is written most plainly: rows that are learned alike are
@@ -294,7 +287,7 @@ impl Extractor {
                 (ColumnKind::Gaussian, cell) => {
                     let real = cell.map(|cell| column.number(cell)).transpose()?;
                     let bits = real.map_or(0, f64::to_bits);
-                    counted.identity.body_hash = chain(counted.identity.body_hash, bits);
+                    counted.facts.body_hash = chain(counted.facts.body_hash, bits);
                     counted.reals.push(real);
                     continue;
                 }
@@ -306,7 +299,7 @@ impl Extractor {
                 (ColumnKind::Categorical | ColumnKind::Bernoulli, Some(cell)) => {
                     column.write_term(prefix, cell, &mut counted.prefixed.0)?;
                     let fingerprint = fingerprint(&counted.prefixed.0);
-                    counted.identity.body_hash = chain(counted.identity.body_hash, fingerprint);
+                    counted.facts.body_hash = chain(counted.facts.body_hash, fingerprint);
                     let place = vocabulary.count_fingerprinted(fingerprint, &counted.prefixed.0)?;
                     counted.places.columns.push(place as u32);
                 }
@@ -393,7 +386,7 @@ mod tests {
             let mail = format!("{head}{body}{attached}--B--\n");
             let (_, counted) = count(Recipe::new(Kind::Mail), Document::Mail(mail.as_bytes())).unwrap();
             let words = counted.whole().counts().iter().map(|count| *count as usize).sum::<usize>();
-            (words, counted.limits_hit().text)
+            (words, counted.facts.limits_hit.text)
         };
         let (words, is_cut) = count(2_000);
         assert!(words >= 4 * 3 * 2_000 && !is_cut);
@@ -412,7 +405,7 @@ mod tests {
             let recipe = Recipe { content_only, ..Recipe::new(Kind::Mail) };
             let extractor = Extractor::new(recipe).unwrap();
             extractor.count(Document::Mail(mail.as_bytes()), &mut counted, &mut vocabulary).unwrap();
-            (digest(0, vocabulary.document(), &[]), counted.body_hash(), counted.message())
+            (digest(0, vocabulary.document(), &[]), counted.facts.body_hash, counted.message())
         };
         for content_only in [false, true] {
             let [one, other] = ["one", "two"].map(|file| identity(file, content_only));

@@ -103,7 +103,7 @@ impl Filter {
         // a model of fewer knows little of any language
         let Some(beyond) = documents.checked_sub(50) else { return false };
         let few = (beyond / 300).min(10) as u8;
-        let [words, common] = scratch.memo.occurrences(&scratch.counted.body_words, few);
+        let [words, common] = scratch.memo.occurrences(&scratch.counted.facts.body_words, few);
         words >= 20 && 5 * common < words
     }
 

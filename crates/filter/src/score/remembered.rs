@@ -120,7 +120,7 @@ impl Filter {
     }
 
     fn digest_of(&self, counted: &Extraction, terms: &Vocabulary) -> [u8; 16] {
-        digest(self.extractor.recipe().version, counted.words(terms.document()), counted.reals())
+        digest(self.extractor.recipe().version, counted.words(terms.document()), &counted.reals)
     }
 
     /// The digests of all documents that the model knows.

@@ -51,7 +51,7 @@ impl MixedScorer {
         let rows: Vec<Option<CountRow<'_>>> =
             rows.map(|(part, row)| (!is_text(part) && !row.is_empty()).then_some(row)).collect();
         let mut out = Vec::new();
-        let known = self.model.joint_log_likelihood(store, counted.reals(), &rows, &mut out)?;
+        let known = self.model.joint_log_likelihood(store, &counted.reals, &rows, &mut out)?;
         Ok(if known > 0 { out } else { Vec::new() })
     }
 
@@ -122,12 +122,12 @@ impl Scorer for MixedScorer {
     /// A category that was never learned counts as missing, as does a text without known words.
     fn read_sums(&self, _: Layers<'_>, scratch: &mut Scratch) -> Result<usize> {
         let Scratch { memo, counted, posterior, .. } = scratch;
-        Ok(self.model.joint_log_likelihood_of(counted.reals(), &memo.sums, posterior))
+        Ok(self.model.joint_log_likelihood_of(&counted.reals, &memo.sums, posterior))
     }
 
     fn explain<'a>(&self, of: &Explained<'a>) -> Result<Reasons<'a>> {
         let Explained { layers, counted, contest, .. } = *of;
-        let (mut reals, mut rows) = (counted.reals().iter(), counted.groups());
+        let (mut reals, mut rows) = (counted.reals.iter(), counted.groups());
         let (mut contributions, mut values, mut weights, mut n_reals) =
             (Vec::new(), Vec::new(), Vec::new(), 0);
         let prior = self.model.class_log_prior();

@@ -110,18 +110,18 @@ impl Scratch {
     /// # Ok::<(), tamis_train::Error>(())
     /// ```
     pub fn limits_hit(&self) -> LimitsHit {
-        self.counted.limits_hit()
+        self.counted.facts.limits_hit
     }
 
     /// The missing columns of the last row, as indices into the columns of the recipe.
     pub fn missing(&self) -> &[usize] {
-        self.counted.missing()
+        &self.counted.missing
     }
 
     /// Sets whether the next documents are counted as [`Filter::counted`](crate::Filter::counted) needs it, which makes
     /// scoring some percent slower; false by default.
     pub fn keep_counts(&mut self, keeps: bool) {
-        self.counted.identify(keeps);
+        self.counted.identifies = keeps;
         if keeps && !self.memo.keeps_texts {
             self.memo = Memo { keeps_texts: true, ..Memo::default() };
         }

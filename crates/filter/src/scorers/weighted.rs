@@ -33,7 +33,7 @@ impl WeightedScorer {
     pub fn beside(&self, layers: Layers<'_>, counted: &Extraction) -> Result<[Vec<f64>; 2]> {
         let table = self.table.as_ref().map(|table| table.beside_text(layers.own(), counted));
         let columns = self.log_odds.columns().log_odds(&table.transpose()?.unwrap_or_default());
-        Ok([columns, self.vector_scores(layers, counted.dense())])
+        Ok([columns, self.vector_scores(layers, &counted.facts.dense)])
     }
 
     /// The scores of a document's vector; none without a vector.
@@ -166,7 +166,7 @@ impl Scorer for WeightedScorer {
         let words = words.as_ref().map_or(row, CountVector::row);
         let (intercept, mut contributions) = self.contributions(layers, words, contest)?;
         contributions.iter_mut().for_each(|(_, contribution)| *contribution *= slope);
-        let mut values = Vec::from_iter(self.vector_reason(layers, counted.dense(), contest, slope));
+        let mut values = Vec::from_iter(self.vector_reason(layers, &counted.facts.dense, contest, slope));
         if let Some(table) = &self.table {
             let weight = slope * self.log_odds.choices().stack[2];
             let mut columns = table.explain(of)?;

@@ -202,7 +202,7 @@ impl<'a> NewDocuments<'a> {
         filter.extractor().count(document, counted, vocabulary)?;
         let (terms, recipe) = (counted.words(vocabulary.document()), filter.extractor().recipe());
         let is_mail = recipe.kind == Kind::Mail && !terms.is_empty();
-        let digest = digest(recipe.version, terms, counted.reals());
+        let digest = digest(recipe.version, terms, &counted.reals);
         if is_mail && !reference.is_first(digest) {
             return Ok(());
         }

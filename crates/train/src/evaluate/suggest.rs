@@ -137,7 +137,7 @@ impl<'a, P: Ord> CandidatePool<'a, P> {
         let filter = known.filter;
         filter.extractor().count(document, counted, vocabulary)?;
         let (words, recipe) = (counted.words(vocabulary.document()), filter.extractor().recipe());
-        let digest = digest(recipe.version, words, counted.reals());
+        let digest = digest(recipe.version, words, &counted.reals);
         let key = (xxh3_64_with_seed(&digest, filter.store().n_documents() as u64), digest);
         let is_late = kept.len() >= known.most && kept.last_key_value().is_some_and(|(last, _)| key > *last);
         if words.is_empty() || is_late || known.digests.contains(&digest) {

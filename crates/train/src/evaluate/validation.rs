@@ -188,7 +188,7 @@ fn numbered(options: &TrainOptions, labelled: &[(&str, Option<&str>, Document<'_
     let (mut trainer, mut groups) = (Trainer::new(of_words)?, Vec::with_capacity(labelled.len()));
     for (label, name, document) in labelled {
         trainer.add_in_group(label, *name, *document)?;
-        groups.push(group_number(*name, trainer.current.counted.body_hash()));
+        groups.push(group_number(*name, trainer.current.counted.facts.body_hash));
     }
     let TrainingSet { texts, merged, mut documents, .. } = trainer.take_in_order()?;
     if !documents.has_named_groups() {

@@ -341,19 +341,19 @@ impl Trainer {
         let part = &mut self.parts[0];
         let counted = &self.current.counted;
         // the values of a vector that stands for a document are kept as the vector
-        let reals = counted.reals().iter().take(self.options.recipe.n_reals());
+        let reals = counted.reals.iter().take(self.options.recipe.n_reals());
         let reals = (0..).zip(reals).filter_map(|(column, real)| Some((column, (*real)?))).collect();
         let more = More {
-            date: counted.date(),
-            name: if self.options.names { counted.name().into() } else { Box::default() },
+            date: counted.facts.date,
+            name: if self.options.names { counted.facts.name.as_str().into() } else { Box::default() },
             message: counted.message(),
             cuts: counted.cuts(part.vocabulary.document()),
             stretches: Vec::new(),
             reals,
-            dense: counted.dense().into(),
+            dense: counted.facts.dense.as_slice().into(),
             fraction,
         };
-        let mut document = TrainingDocument::new(digest, group_number(group, counted.body_hash()), more);
+        let mut document = TrainingDocument::new(digest, group_number(group, counted.facts.body_hash), more);
         let class = label.map_or(Some(UNLABELLED), |label| self.classes.index(label));
         let known = class.and_then(|class| self.known.find(&self.documents, &self.classes, &digest, class));
         let known = known.map(|place| &mut self.documents[place]);
@@ -385,10 +385,10 @@ impl Trainer {
         }
         let (statistics, class) = self.parts[0].statistics_of(document.class);
         statistics.observe_terms(class, &self.current.terms, 1)?;
-        self.current.counted.missing().iter().for_each(|column| self.tally.missing[*column] += 1);
-        let hit = self.current.counted.limits_hit();
+        self.current.counted.missing.iter().for_each(|column| self.tally.missing[*column] += 1);
+        let hit = self.current.counted.facts.limits_hit;
         self.tally.n_wrapped += u64::from(hit.wrapper);
-        self.tally.n_html += u64::from(self.current.counted.is_html());
+        self.tally.n_html += u64::from(self.current.counted.facts.is_html);
         self.tally.n_truncated += u64::from(!hit.is_empty() && !hit.wrapper);
         self.remember(document)?;
         self.current.digest = Some(digest);
@@ -398,7 +398,7 @@ impl Trainer {
     /// The digest of the last counted document.
     pub(crate) fn digest(&self) -> [u8; 16] {
         let terms = self.current.counted.words(self.parts[0].vocabulary.document());
-        digest(self.options.recipe.version, terms, self.current.counted.reals())
+        digest(self.options.recipe.version, terms, &self.current.counted.reals)
     }
 
     /// Adds a counted document to those learned. If equal documents count once and one is already known, one of the two

@@ -79,7 +79,7 @@ fn by_rows(filter: &Filter, document: Document<'_>) -> (Vec<f64>, usize, f64) {
         let scorer = scorer.downcast_ref::<MixedScorer>().unwrap();
         let known = |row: &CountRow<'_>| row.ids().iter().any(|id| (*id as usize) < filter.store.n_terms());
         let rows: Vec<_> = scratch.counted.groups().map(|row| Some(row).filter(known)).collect();
-        scorer.model.joint_log_likelihood(&filter.store, scratch.counted.reals(), &rows, &mut joint).unwrap()
+        scorer.model.joint_log_likelihood(&filter.store, &scratch.counted.reals, &rows, &mut joint).unwrap()
     };
     let largest =
         joint.iter().filter(|joint| joint.is_finite()).fold(1.0, |largest, joint| joint.abs().max(largest));

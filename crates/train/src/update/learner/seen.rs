@@ -39,23 +39,26 @@ impl Learner {
         let Learner { filter, counted, vocabulary, .. } = self;
         let extractor = filter.extractor();
         extractor.count(document, counted, vocabulary)?;
-        let digest =
-            digest(extractor.recipe().version, counted.words(vocabulary.document()), counted.reals());
-        let date = self.options.learned_at.or(counted.date());
+        let digest = digest(extractor.recipe().version, counted.words(vocabulary.document()), &counted.reals);
+        let date = self.options.learned_at.or(counted.facts.date);
         Ok(StoredDocument {
             digest,
             class: 0,
             multiplicity: 1,
             fraction: 0,
             date: date.unwrap_or(NO_DATE),
-            group: group_number(group, counted.body_hash()),
+            group: group_number(group, counted.facts.body_hash),
             message: counted.message(),
-            name: if filter.store().header.stored.names { counted.name().into() } else { Box::default() },
+            name: if filter.store().header.stored.names {
+                counted.facts.name.as_str().into()
+            } else {
+                Box::default()
+            },
             coefficients: Vec::new(),
             held_out: None,
             learned: 0,
             vector: CountVector::default(),
-            dense: counted.dense().into(),
+            dense: counted.facts.dense.as_slice().into(),
         })
     }
 }
