@@ -288,11 +288,6 @@ impl LogDocument {
     }
 }
 
-/// Converts a sum to the type that the file stores it in, if it fits.
-pub fn fits<T: TryFrom<i64>>(what: &'static str, limit: u64, sum: i64) -> Result<T> {
-    T::try_from(sum).map_err(|_| Reason::TooLarge { what, limit, got: sum.unsigned_abs() }.into())
-}
-
 /// Adds totals.
 pub fn add_totals(to: &mut ClassTotals, of: &ClassTotals) -> Result<()> {
     let add = |a: u64, b: u64| {
@@ -306,22 +301,33 @@ pub fn add_totals(to: &mut ClassTotals, of: &ClassTotals) -> Result<()> {
     Ok(())
 }
 
-/// Sorts cells by class and adds up those of the same class.
-pub fn add_cells(cells: &mut Vec<Cell>) -> Result<()> {
-    cells.sort_unstable_by_key(|cell| cell.class);
-    let add = |a: u32, b: u32| fits("counts of a term", u32::MAX.into(), i64::from(a) + i64::from(b));
+/// Sorts items by class and adds up those of the same class.
+#[inline]
+pub fn add_equal<T>(
+    items: &mut Vec<T>,
+    class: impl Fn(&T) -> ClassId,
+    add: impl Fn(&mut T, &T) -> Result<()>,
+) -> Result<()> {
+    items.sort_unstable_by_key(&class);
     let mut outcome = Ok(());
-    cells.dedup_by(|cell, sum| {
-        let is_same = sum.class == cell.class;
-        if is_same {
-            match add(sum.df, cell.df).and_then(|df| Ok((df, add(sum.tf, cell.tf)?))) {
-                Ok(both) => (sum.df, sum.tf) = both,
-                Err(error) => outcome = Err(error),
-            }
+    items.dedup_by(|item, sum| {
+        let is_same = class(sum) == class(item);
+        if is_same && let Err(error) = add(sum, item) {
+            outcome = Err(error);
         }
         is_same
     });
     outcome
+}
+
+/// Sorts cells by class and adds up those of the same class.
+pub fn add_cells(cells: &mut Vec<Cell>) -> Result<()> {
+    let add = |a: u32, b: u32| limited("counts of a term", u64::from(a) + u64::from(b));
+    let add_cell = |sum: &mut Cell, cell: &Cell| {
+        (sum.df, sum.tf) = (add(sum.df, cell.df)?, add(sum.tf, cell.tf)?);
+        Ok(())
+    };
+    add_equal(cells, |cell| cell.class, add_cell)
 }
 
 /// The error for an overflowing sum of coefficients.
@@ -343,18 +349,11 @@ pub fn add_weights(weights: &mut Vec<ClassWeight>) -> Result<()> {
     if weights.is_sorted_by(|a, b| a.class < b.class) {
         return Ok(());
     }
-    weights.sort_unstable_by_key(|weight| weight.class);
-    let mut outcome = Ok(());
-    weights.dedup_by(|weight, sum| {
-        let is_same = sum.class == weight.class;
-        if is_same {
-            match sum.units.checked_add(weight.units) {
-                Some(units) => sum.units = units,
-                None => outcome = Err(too_large(sum.units)),
-            }
-        }
-        is_same
-    });
+    let add = |sum: &mut ClassWeight, weight: &ClassWeight| {
+        sum.units = sum.units.checked_add(weight.units).ok_or_else(|| too_large(sum.units))?;
+        Ok(())
+    };
+    add_equal(weights, |weight| weight.class, add)?;
     weights.retain(|weight| weight.units != 0);
-    outcome
+    Ok(())
 }

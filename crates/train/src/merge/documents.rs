@@ -5,8 +5,9 @@ use std::cmp::{Ordering, Reverse};
 use tamis_model::{Coefficient, Correction, HeldOut, Statistics};
 use tamis_store::error::{Reason, Result};
 use tamis_store::file::documents::{greatest_dense, keep_least, least_message};
-use tamis_store::store::overlay::{fits, too_large};
+use tamis_store::store::overlay::{add_equal, too_large};
 
+use crate::gather::document::copies;
 use crate::merge::stores::{SourceDocument, Stores, for_each_group};
 use crate::merge::surplus::Surplus;
 
@@ -77,8 +78,7 @@ pub(crate) fn merge_copies(mut group: Vec<SourceDocument>, sums_copies: bool) ->
             continue;
         }
         document.fraction = document.fraction.saturating_add(other.fraction);
-        let copies = i64::from(document.multiplicity) + i64::from(other.multiplicity);
-        document.multiplicity = fits("copies of a document", u32::MAX.into(), copies)?;
+        document.multiplicity = copies(document.multiplicity, other.multiplicity)?;
         document.coefficients = add_coefficients(document.coefficients, other.coefficients)?;
     }
     Ok((at, document))
@@ -86,19 +86,13 @@ pub(crate) fn merge_copies(mut group: Vec<SourceDocument>, sums_copies: bool) ->
 
 /// The sum of coefficients, sorted by column.
 fn add_coefficients(here: Vec<Coefficient>, there: Vec<Coefficient>) -> Result<Vec<Coefficient>> {
-    let mut all = [here, there].concat();
-    all.sort_by_key(|coefficient| coefficient.class);
-    let mut sums: Vec<Coefficient> = Vec::new();
-    for coefficient in all {
-        let add = |a: i64, b: i64| a.checked_add(b).ok_or_else(|| too_large(a));
-        match sums.last_mut().filter(|sum| sum.class == coefficient.class) {
-            Some(sum) => {
-                (sum.bias, sum.units) =
-                    (add(sum.bias, coefficient.bias)?, add(sum.units, coefficient.units)?);
-            }
-            None => sums.push(coefficient),
-        }
-    }
+    let mut sums = [here, there].concat();
+    let add = |a: i64, b: i64| a.checked_add(b).ok_or_else(|| too_large(a));
+    let add_both = |sum: &mut Coefficient, of: &Coefficient| {
+        (sum.bias, sum.units) = (add(sum.bias, of.bias)?, add(sum.units, of.units)?);
+        Ok(())
+    };
+    add_equal(&mut sums, |of| of.class, add_both)?;
     sums.retain(|sum| sum.bias != 0 || sum.units != 0);
     Ok(sums)
 }
