@@ -151,6 +151,12 @@ impl Error {
         Reason::Option { option, message: message.to_string() }.into()
     }
 
+    /// Models, or a model and a record, with different settings.
+    pub fn incompatible(setting: &str, expected: impl fmt::Display, got: impl fmt::Display) -> Error {
+        let (expected, got) = (expected.to_string(), got.to_string());
+        Reason::Incompatible { setting: setting.to_owned(), expected, got }.into()
+    }
+
     /// Two parts of a file that contradict each other.
     pub fn inconsistent(part: &'static str, expected: impl fmt::Display, got: impl fmt::Display) -> Error {
         Reason::Inconsistent { part, expected: expected.to_string(), got: got.to_string() }.into()

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use tamis_store::config::training::TrainOptions;
-use tamis_store::error::{Reason, Result};
+use tamis_store::error::{Error, Result};
 use tamis_store::store::information::check_compatible;
 use tamis_store::store::layers::CombinedSums;
 
@@ -54,14 +54,12 @@ impl Filter {
 
     pub(super) fn put_behind(&mut self, shared: Arc<Filter>, live: Option<Arc<CurrentFilter>>) -> Result<()> {
         check_compatible(&[&self.store, &shared.store])?;
-        let unlike = |setting: &str, expected: String, got: String| {
-            Err(Reason::Incompatible { setting: setting.to_owned(), expected, got }.into())
-        };
+
         if self.store.header.classes != shared.store.header.classes {
-            return unlike("labels", self.classes().to_string(), shared.classes().to_string());
+            return Err(Error::incompatible("labels", self.classes(), shared.classes()));
         }
         if self.store.header.scoring.chosen().is_none() {
-            return unlike("scoring", "weighted".to_owned(), "naive Bayes".to_owned());
+            return Err(Error::incompatible("scoring", "weighted", "naive Bayes"));
         }
         let sums = CombinedSums::new(&self.store, &shared.store)?;
         let before = self.fallback.replace(Fallback { shared, sums, live });

@@ -10,7 +10,7 @@ use crate::config::decision::{Decision, HeldOutPerformance};
 use crate::config::labels::are_sets;
 use crate::config::recipe::Recipe;
 use crate::config::scoring::{ModelSelection, Scoring};
-use crate::error::{Error, Reason, Result};
+use crate::error::{Error, Result};
 use crate::file::fitted::{FittedScoring, TableStatistics};
 use crate::file::header::{Changes, ModelHeader, Retention};
 use crate::store::opened::Store;
@@ -132,10 +132,7 @@ impl Store {
 
 /// Checks that models can be merged.
 pub fn check_compatible(stores: &[&Store]) -> Result<()> {
-    let unlike = |setting: &str, expected: &str, got: &str| {
-        Err(Reason::Incompatible { setting: setting.into(), expected: expected.into(), got: got.into() }
-            .into())
-    };
+    let unlike = |setting, expected: &str, got: &str| Err(Error::incompatible(setting, expected, got));
     let Some((first, others)) = stores.split_first() else { return unlike("models", "at least one", "none") };
     for store in stores {
         if let Some(got) = store.header.scoring.options().fitted_at_once(&store.header.recipe) {
@@ -168,7 +165,7 @@ pub fn check_equal<T: Serialize + PartialEq>(setting: &str, expected: &T, got: &
     let (expected, got) = (shown(expected)?, shown(got)?);
     let found = difference(setting, &expected, &got);
     let (setting, expected, got) = found.unwrap_or((setting.into(), &expected, &got));
-    Err(Reason::Incompatible { setting, expected: expected.to_string(), got: got.to_string() }.into())
+    Err(Error::incompatible(&setting, expected, got))
 }
 
 /// The path of the first setting that differs.

@@ -18,7 +18,7 @@ use tamis_filter::score::verdict::Score;
 use tamis_filter::scorers::scratch::{LabelScore, Scratch};
 use tamis_model::{ClassId, ClassTotals};
 use tamis_store::config::labels::{are_sets, split_labels, unknown_label};
-use tamis_store::error::{Reason, Result};
+use tamis_store::error::{Error, Reason, Result};
 use tamis_store::file::documents::{StoredDocument, keep_least, named};
 use tamis_store::file::fitted::FittedScoring;
 use tamis_store::file::log::{self};
@@ -321,12 +321,7 @@ impl Learner {
     pub fn add_label(&mut self, label: &str) -> Result<()> {
         if let Some(shared) = self.filter.fallback() {
             let labels: Vec<_> = shared.classes().iter().map(|(_, label)| label).collect();
-            return Err(Reason::Incompatible {
-                setting: "labels".to_owned(),
-                expected: labels.join(", "),
-                got: label.to_owned(),
-            }
-            .into());
+            return Err(Error::incompatible("labels", labels.join(", "), label));
         }
         self.replace(refit::with_label(self.filter.store(), label)?)
     }
