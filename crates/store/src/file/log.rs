@@ -28,7 +28,7 @@ use crate::file::documents::{
     encode_coefficients, encode_dense, encode_name, encode_vector,
 };
 use crate::file::terms::{limited, put_run, take_run};
-use crate::file::varint::{put_varint, take_varint};
+use crate::file::varint::{put_varint, take_array, take_varint};
 
 /// What happened to a document; in the log its position here.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -230,8 +230,7 @@ impl LogEntry {
         };
         let (record, rest) = DocumentRecord::ref_from_prefix(bytes).map_err(|_| broken())?;
         *bytes = rest;
-        let features = bytes.split_off(..4).and_then(|b| b.try_into().ok()).map(i32::from_le_bytes);
-        let features = features.ok_or_else(broken)?;
+        let features = take_array(bytes).map(i32::from_le_bytes).ok_or_else(broken)?;
         let mut new_terms = Vec::new();
         for _ in 0..take_varint(bytes).ok_or_else(broken)? {
             new_terms.push(take_term(bytes).ok_or_else(broken)?);
@@ -248,7 +247,7 @@ impl LogEntry {
 }
 
 fn take_term(bytes: &mut &[u8]) -> Option<(u64, String)> {
-    let fingerprint = u64::from_le_bytes(bytes.split_off(..8)?.try_into().ok()?);
+    let fingerprint = u64::from_le_bytes(take_array(bytes)?);
     Some((fingerprint, String::from_utf8(take_run(bytes)?.to_vec()).ok()?))
 }
 

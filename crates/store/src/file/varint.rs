@@ -62,3 +62,8 @@ fn take_longer_varint(first: u8, bytes: &mut &[u8]) -> Option<u64> {
     }
     None
 }
+
+/// Takes bytes off the front; `None` if there are too few.
+pub fn take_array<const N: usize>(bytes: &mut &[u8]) -> Option<[u8; N]> {
+    bytes.split_off(..N)?.try_into().ok()
+}

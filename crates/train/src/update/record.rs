@@ -23,8 +23,8 @@ use tamis_store::file::container;
 use tamis_store::file::container::checksum;
 use tamis_store::file::documents::StoredDocument;
 use tamis_store::file::log::{self, Change, LogEntry};
-use tamis_store::file::terms::{fingerprint_of, unknown_text};
-use tamis_store::file::varint::{put_varint, take_varint};
+use tamis_store::file::terms::{fingerprint_of, put_run, take_run, unknown_text};
+use tamis_store::file::varint::{put_varint, take_array, take_varint};
 use tamis_tokenizer::{CountVector, TermCount, TermId};
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -109,8 +109,7 @@ impl Record {
         bytes.extend(self.recipe.to_le_bytes());
         bytes.extend(self.recipe_version.to_le_bytes());
         let label = self.label.as_deref().unwrap_or_default();
-        put_varint(label.len() as u64, &mut bytes);
-        bytes.extend(label.as_bytes());
+        put_run(label.as_bytes(), &mut bytes);
         put_varint(self.n_words as u64, &mut bytes);
         self.entry.write(&mut bytes);
         let sum = checksum_of(&bytes);
@@ -130,14 +129,14 @@ impl Record {
         check_length(bytes.len())?;
         container::check_magic(bytes, container::RECORD)?;
         let mut rest = &bytes[container::RECORD.len()..];
-        let version = take(&mut rest).map(u32::from_le_bytes).ok_or_else(cut_short)?;
+        let version = take_array(&mut rest).map(u32::from_le_bytes).ok_or_else(cut_short)?;
         Reason::Version { expected: VERSION, got: version }.unless(version == VERSION)?;
-        let expected = take(&mut rest).map(u32::from_le_bytes).ok_or_else(cut_short)?;
+        let expected = take_array(&mut rest).map(u32::from_le_bytes).ok_or_else(cut_short)?;
         let got = checksum_of(bytes);
         ensure(got == expected, format_args!("checksum {expected:08x}"), format_args!("{got:08x}"))?;
-        let recipe = take(&mut rest).map(u64::from_le_bytes).ok_or_else(cut_short)?;
-        let recipe_version = take(&mut rest).map(u16::from_le_bytes).ok_or_else(cut_short)?;
-        let label = take_text(&mut rest).ok_or_else(cut_short)?;
+        let recipe = take_array(&mut rest).map(u64::from_le_bytes).ok_or_else(cut_short)?;
+        let recipe_version = take_array(&mut rest).map(u16::from_le_bytes).ok_or_else(cut_short)?;
+        let label = take_run(&mut rest).and_then(|label| str::from_utf8(label).ok()).ok_or_else(cut_short)?;
         let n_words = take_varint(&mut rest).and_then(|n| usize::try_from(n).ok()).ok_or_else(cut_short)?;
         let entry = LogEntry::take(&mut rest, 0).map_err(|error| broken("an entry of a log", error))?;
         ensure(rest.is_empty(), "nothing after the entry", format_args!("{} bytes", rest.len()))?;
@@ -178,15 +177,11 @@ impl Record {
     /// Checks that the record suits models of `recipe`.
     pub(super) fn check_recipe(&self, recipe: &Recipe) -> Result<()> {
         let shown = |hash: u64, version: u16| format!("{hash:016x} of version {version}");
-        match (hash(recipe)?, self.recipe) {
-            (expected, got) if expected == got => Ok(()),
-            (expected, got) => Err(Reason::Incompatible {
-                setting: "recipe".to_owned(),
-                expected: shown(expected, recipe.version),
-                got: shown(got, self.recipe_version),
-            }
-            .into()),
+        let (expected, got) = (hash(recipe)?, self.recipe);
+        if expected == got {
+            return Ok(());
         }
+        Err(Error::incompatible("recipe", shown(expected, recipe.version), shown(got, self.recipe_version)))
     }
 
     /// The document, over [`terms`](Self::terms).
@@ -251,19 +246,6 @@ fn ensure(is_well: bool, expected: impl fmt::Display, got: impl fmt::Display) ->
 
 fn cut_short() -> Error {
     broken("a whole one", "one that is cut short")
-}
-
-fn take<const N: usize>(bytes: &mut &[u8]) -> Option<[u8; N]> {
-    let (taken, rest) = bytes.split_first_chunk::<N>()?;
-    *bytes = rest;
-    Some(*taken)
-}
-
-fn take_text<'a>(bytes: &mut &'a [u8]) -> Option<&'a str> {
-    let length = usize::try_from(take_varint(bytes)?).ok()?;
-    let (taken, rest) = bytes.split_at_checked(length)?;
-    *bytes = rest;
-    std::str::from_utf8(taken).ok()
 }
 
 #[cfg(test)]

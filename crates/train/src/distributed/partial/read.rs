@@ -6,7 +6,7 @@ use tamis_store::error::{Error, Result};
 use tamis_store::file::documents::{NO_DATE, decode_dense, decode_vector};
 use tamis_store::file::partial::PartialHeader;
 use tamis_store::file::terms::{Runs, limited, take_run};
-use tamis_store::file::varint::{take_varint, unzigzag};
+use tamis_store::file::varint::{take_array, take_varint, unzigzag};
 use tamis_store::store::information::check_equal;
 use tamis_tokenizer::{CountVector, TermId, fingerprint};
 
@@ -153,9 +153,7 @@ impl<'a> FieldReader<'a> {
     }
 
     fn bytes<const N: usize>(&mut self) -> Result<[u8; N]> {
-        let (bytes, rest) = self.0.split_first_chunk().ok_or_else(broken)?;
-        self.0 = rest;
-        Ok(*bytes)
+        take_array(&mut self.0).ok_or_else(broken)
     }
 
     fn run(&mut self) -> Result<&'a [u8]> {
