@@ -5,9 +5,10 @@ use tamis_model::{
 };
 use tamis_store::config::labels::check_labels;
 use tamis_store::config::recipe::Keep;
+use tamis_store::disk::spool::Spool;
 use tamis_store::error::{Error, Reason, Result};
 
-use super::messages::{self, MessageHeader, PlanHeader, WeightsHeader};
+use super::messages::{self, MessageHeader, PlanHeader, WeightsChange, WeightsHeader};
 use super::plan::{FitPlan, HELD_OUT_ROUNDS, add};
 use crate::distributed::partial::Partial;
 use crate::fit::calibration::Thresholds;
@@ -89,7 +90,7 @@ pub struct DistributedTrainer {
     correction: Correction,
     round: u64,
     /// The sum of the changes received in this round so far.
-    sum: Option<(WeightsHeader, Correction)>,
+    sum: Option<WeightsChange>,
     /// The coefficients of the held-out documents.
     coefficients: Vec<f32>,
     /// The largest change of a document's error in the last round.
@@ -130,12 +131,10 @@ impl DistributedTrainer {
         let smoothing = solution::smoothing(&plan.weighted, statistics, &documents, &plan.classes)?;
         let SmoothingChoice { alpha, idf_power, bayes, .. } = smoothing;
         header.choices = Choices { alpha, idf_power, bayes, ..default.fixed_by(&plan.weighted) };
-        let sections = [&counts, &held_out].map(Partial::without_documents);
-        let [counts, held_out] = sections;
-        let sections = [counts?.as_bytes().to_vec(), held_out?.as_bytes().to_vec()];
-        header.lengths = sections.each_ref().map(|section| section.len() as u64);
+        let sections = [counts.without_documents()?, held_out.without_documents()?];
+        let sections = sections.map(|section| Spool::from(section.as_bytes().to_vec()));
+        header.lengths = sections.each_ref().map(Spool::len);
         plan.header = header.clone();
-        let sections = sections.map(Into::into);
         let plan_bytes = messages::write(&MessageHeader::Plan(header), &sections.each_ref())?;
         let held_out = plan.documents(&sample, |group| is_sampled(group, held_out_share))?;
         Ok(DistributedTrainer {
@@ -191,13 +190,7 @@ impl DistributedTrainer {
         let is_next = header.round == self.round && header.n_partitions > 0;
         let expected = format_args!("a change of round {}", self.round);
         Error::ensure(is_next, "message", expected, header.round)?;
-        let (header, sum) = match self.sum.take() {
-            None => (header, change),
-            Some((before, mut sum)) => {
-                sum.merge(&change)?;
-                (add(&before, &header)?, sum)
-            }
-        };
+        let (header, sum) = add(self.sum.take(), (header, change))?;
         let (expected, got) = (self.plan.header.n_partitions, header.n_partitions);
         let partitions = format_args!("changes of {expected} partitions");
         Error::ensure(got <= expected, "message", partitions, got)?;

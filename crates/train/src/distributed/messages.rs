@@ -65,6 +65,9 @@ pub(crate) struct WeightsHeader {
     pub(crate) length: u64,
 }
 
+/// A correction, or its change, and what goes with it.
+pub(crate) type WeightsChange = (WeightsHeader, Correction);
+
 /// Encodes a message.
 pub(crate) fn write(header: &MessageHeader, sections: &[&Spool]) -> Result<Vec<u8>> {
     Ok(container::write(container::MESSAGE, VERSION, header, sections)?.into_memory())
@@ -134,11 +137,7 @@ pub(crate) fn write_weights(
 }
 
 /// Reads weights of at most `n_terms` terms and `n_columns` columns.
-pub(crate) fn read_weights(
-    message: &[u8],
-    n_terms: usize,
-    n_columns: usize,
-) -> Result<(WeightsHeader, Correction)> {
+pub(crate) fn read_weights(message: &[u8], n_terms: usize, n_columns: usize) -> Result<WeightsChange> {
     let (MessageHeader::Weights(header), sections) = read(message)? else {
         return Err(wrong("a correction"));
     };

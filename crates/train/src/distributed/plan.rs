@@ -11,7 +11,7 @@ use tamis_store::error::{Error, Reason, Result};
 use tamis_store::store::information::check_equal;
 use tamis_tokenizer::{TermId, TermTexts};
 
-use super::messages::{self, MessageHeader, PlanHeader, WeightsHeader};
+use super::messages::{self, MessageHeader, PlanHeader, WeightsChange, WeightsHeader};
 use crate::distributed::partial::Partial;
 use crate::fit::solution;
 use crate::gather::collection::Collection;
@@ -122,18 +122,11 @@ impl FitPlan {
         let counts = if round < HELD_OUT_ROUNDS { &self.without } else { &self.merged.statistics };
         let mut partition =
             Partition::new(self.problem(documents), counts, choices, n_partitions.saturating_add(1))?;
-        let none: Vec<f32>;
-        let before = match before.is_empty() {
-            true => {
-                none = partition.state().1.map(|_| 0.0).collect();
-                &none
-            }
-            false => before,
-        };
-        if !partition.resume(round, before) {
-            let expected = format_args!("{} coefficients", partition.state().1.count()).to_string();
-            return Err(Error::inconsistent("message", expected, before.len()));
-        }
+        let none = vec![0.0; partition.state().1.count()];
+        let before = if before.is_empty() { &none } else { before };
+        let (is_resumed, expected) =
+            (partition.resume(round, before), format_args!("{} coefficients", none.len()));
+        Error::ensure(is_resumed, "message", expected, before.len())?;
         let change = partition.round(correction).map_err(solution::refused)?;
         Ok((partition.state().1.collect(), change))
     }
@@ -143,19 +136,15 @@ impl FitPlan {
     /// # Errors
     /// If the changes belong to different rounds or cannot be read.
     pub fn merge<'c>(&self, changes: impl IntoIterator<Item = &'c [u8]>) -> Result<Vec<u8>> {
-        let (mut sum, mut all): (Option<WeightsHeader>, _) = (None, Correction::default());
+        let mut sum = None;
         for change in changes {
-            let (header, correction) = self.read_weights(change)?;
-            all.merge(&correction)?;
-            sum = Some(match sum {
-                None => header,
-                Some(sum) => add(&sum, &header)?,
-            });
+            sum = Some(add(sum, self.read_weights(change)?)?);
         }
-        messages::write_weights(sum.unwrap_or_default(), &all, self.merged.n_terms())
+        let (header, correction) = sum.unwrap_or_default();
+        messages::write_weights(header, &correction, self.merged.n_terms())
     }
 
-    pub(super) fn read_weights(&self, message: &[u8]) -> Result<(WeightsHeader, Correction)> {
+    pub(super) fn read_weights(&self, message: &[u8]) -> Result<WeightsChange> {
         let n_columns = if self.columns.is_one() { TAUS.len() } else { self.columns.len() };
         messages::read_weights(message, self.merged.n_terms(), n_columns)
     }
@@ -203,15 +192,14 @@ impl std::fmt::Debug for FitPlan {
     }
 }
 
-/// Adds the headers of two changes of the same round; their weights are added elsewhere.
-pub(super) fn add(one: &WeightsHeader, other: &WeightsHeader) -> Result<WeightsHeader> {
-    let expected = format_args!("a change of round {}", one.round);
-    Error::ensure(one.round == other.round, "message", expected, other.round)?;
-    Ok(WeightsHeader {
-        n_partitions: one.n_partitions.saturating_add(other.n_partitions),
-        largest: one.largest.max(other.largest),
-        ..one.clone()
-    })
+/// Adds a change to the sum of those before it, which must be of the same round.
+pub(super) fn add(sum: Option<WeightsChange>, (of_one, change): WeightsChange) -> Result<WeightsChange> {
+    let Some((of_sum, mut sum)) = sum else { return Ok((of_one, change)) };
+    let expected = format_args!("a change of round {}", of_sum.round);
+    Error::ensure(of_sum.round == of_one.round, "message", expected, of_one.round)?;
+    sum.merge(&change)?;
+    let n_partitions = of_sum.n_partitions.saturating_add(of_one.n_partitions);
+    Ok((WeightsHeader { n_partitions, largest: of_sum.largest.max(of_one.largest), ..of_sum }, sum))
 }
 
 /// The counts of one shard, with the labels of all shards; `None` if the shard has other labels.
