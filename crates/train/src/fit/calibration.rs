@@ -50,7 +50,7 @@ pub(crate) fn calibrate(header: &mut ModelHeader, judged: &mut [BinaryPrediction
     let scores = scores(judged, chosen.in_use());
     if let Some(asked) = &header.asked {
         let default = default_of(asked, header.decision, &header.classes);
-        match decide(&scores, asked, default, &header.totals, &header.classes) {
+        match decide(&scores, &Thresholds { asked, default, totals: &header.totals }, &header.classes) {
             Err(error) if matches!(error.reason(), Reason::TooFewNegatives(_)) => (),
             decision => header.decision = decision?,
         }
@@ -82,11 +82,10 @@ pub(crate) fn default_of(asked: &DecisionOptions, before: Decision, classes: &Cl
 /// Chooses thresholds from held-out log-odds, each with whether its document is of the positive class.
 pub(crate) fn decide(
     scores: &[(f64, bool)],
-    options: &DecisionOptions,
-    default: Decision,
-    totals: &[ClassTotals],
+    thresholds: &Thresholds<'_>,
     classes: &Classes,
 ) -> Result<Decision> {
+    let Thresholds { asked: options, default, totals } = *thresholds;
     let positive = positive_class(classes);
     // if ham is the positive class, the requirement applies to the other end
     let ham_is_positive = ham_class(classes) == Some(positive);

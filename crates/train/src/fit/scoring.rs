@@ -124,8 +124,7 @@ pub(crate) fn conclude(
                 }
             };
             let scores = scores(&held_out.iter().map(judged).collect::<Vec<_>>(), &fitted.choices);
-            let Thresholds { asked, default, totals } = *thresholds;
-            decision = decide(&scores, asked, default, totals, classes)?;
+            decision = decide(&scores, thresholds, classes)?;
             expect(&scores, &decision, classes, groups)
         }
         _ => expect_right(&fitted, documents, spam_class(classes), groups),

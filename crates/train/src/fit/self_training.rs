@@ -192,12 +192,9 @@ impl SelfTraining<'_> {
         };
         let rows: Vec<_> = all().map(weigh).collect();
         let (of_labelled, of_unlabelled) = rows.split_at(labelled.len());
-        let copies =
-            |(d, weights): (&Example<'_>, &WeightedVector)| (d.class, weights.clone(), d.multiplicity);
-        let labelled: Vec<_> = labelled.iter().zip(of_labelled).map(copies).collect();
+        let labelled = labelled.iter().zip(of_labelled);
         let labelled: Vec<_> = labelled
-            .iter()
-            .flat_map(|(class, weights, n)| std::iter::repeat_n((*class, weights.row()), *n as usize))
+            .flat_map(|(d, weights)| std::iter::repeat_n((d.class, weights.row()), d.multiplicity as usize))
             .collect();
         let unlabelled: Vec<_> = of_unlabelled.iter().map(WeightedVector::row).collect();
         // the likeliest classes hardly change later
@@ -285,14 +282,13 @@ fn of_classes(z: Vec<f64>, columns: &Columns, positive: ClassId) -> Vec<f64> {
 fn counted(classes: &Classes, documents: &[Example<'_>]) -> Result<(Statistics, Option<VectorStatistics>)> {
     let mut counts = Statistics::new(classes.len());
     documents.iter().try_for_each(|d| counts.observe_times(d.class, d.row, d.multiplicity))?;
-    let with_vectors = || documents.iter().filter(|d| !d.vector.is_empty());
-    let dimensions = with_vectors().next().map(|d| d.vector.len());
-    let mut vectors = dimensions.map(|n| VectorStatistics::new(classes.len(), n)).transpose()?;
-    for document in with_vectors() {
-        let learn = |to: &mut VectorStatistics| {
-            to.observe_times(document.class, document.vector, document.multiplicity)
+    let mut vectors: Option<VectorStatistics> = None;
+    for d in documents.iter().filter(|d| !d.vector.is_empty()) {
+        let sums = match &mut vectors {
+            Some(sums) => sums,
+            none => none.insert(VectorStatistics::new(classes.len(), d.vector.len())?),
         };
-        vectors.as_mut().map(learn).transpose()?;
+        sums.observe_times(d.class, d.vector, d.multiplicity)?;
     }
     Ok((counts, vectors))
 }
