@@ -110,18 +110,13 @@ impl TrainingDocument {
     }
 
     fn unite(&mut self, other: &TrainingDocument) {
-        let mut name = self.more().name.clone();
-        keep_least(&mut name, &other.more().name);
-        if name != self.more().name {
-            self.more.get_or_insert_default().name = name;
-        }
-        let message = least_message(self.more().message, other.more().message);
-        if message != self.more().message {
-            self.more.get_or_insert_default().message = message;
-        }
-        let dense = greatest_dense(&self.more().dense, &other.more().dense);
-        if *dense != *self.more().dense {
-            self.more.get_or_insert_default().dense = dense.into();
+        let Some(other) = &other.more else { return };
+        let own = self.more.get_or_insert_default();
+        keep_least(&mut own.name, &other.name);
+        own.message = least_message(own.message, other.message);
+        let dense = greatest_dense(&own.dense, &other.dense);
+        if *dense != *own.dense {
+            own.dense = dense.into();
         }
     }
 
