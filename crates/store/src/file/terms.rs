@@ -97,17 +97,9 @@ impl TermsWriter {
         self.end_term(fingerprint, text)
     }
 
-    /// Appends a term of a segment, including its id.
-    pub(crate) fn push_changed(
-        &mut self,
-        id: TermId,
-        fingerprint: u64,
-        text: &str,
-        cells: impl Iterator<Item = Cell>,
-        weights: impl Iterator<Item = (ClassId, i64)>,
-    ) -> Result<()> {
+    /// Begins a term of a segment, whose id comes before its counts. [`push`](Self::push) ends it.
+    pub(crate) fn begin_changed(&mut self, id: TermId) {
         put_varint(id.into(), &mut self.run);
-        self.push(fingerprint, text, cells, weights)
     }
 
     /// Appends a term with a run taken from another segment.

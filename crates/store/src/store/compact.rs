@@ -91,7 +91,8 @@ impl Store {
         self.read((id, runs), &mut cells, &mut weights)?;
         let weights = weights.into_iter().map(|weight| (weight.class, weight.units));
         let text = if id as usize >= first_new { self.text(id)? } else { "" };
-        writer.push_changed(id, print, text, cells.into_iter(), weights)
+        writer.begin_changed(id);
+        writer.push(print, text, cells.into_iter(), weights)
     }
 
     /// Writes the sections `documents` and `vectors`.
