@@ -340,9 +340,7 @@ impl Section {
         let end = (start + BLOCK).min(self.len());
         let got = checksum(self.seed, &file[self.content.start + start..self.content.start + end]);
         let at = self.content.end + block * 4;
-        let mut written = [0; 4];
-        written.copy_from_slice(&file[at..at + 4]);
-        let expected = u32::from_le_bytes(written);
+        let expected = number(&file[at..at + 4]);
         if got != expected {
             return Err(Reason::Checksum { part: self.name, offset: start as u64, expected, got }.into());
         }

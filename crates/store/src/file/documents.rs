@@ -58,7 +58,7 @@ impl DocumentRecord {
 pub const NO_DATE: i64 = i64::MIN;
 
 /// A document as a model stores it.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, Default, PartialEq, Debug)]
 pub struct StoredDocument {
     /// Its identity.
     pub digest: [u8; 16],

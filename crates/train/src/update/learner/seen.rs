@@ -43,9 +43,7 @@ impl Learner {
         let date = self.options.learned_at.or(counted.facts.date);
         Ok(StoredDocument {
             digest,
-            class: 0,
             multiplicity: 1,
-            fraction: 0,
             date: date.unwrap_or(NO_DATE),
             group: group_number(group, counted.facts.body_hash),
             message: counted.message(),
@@ -54,11 +52,8 @@ impl Learner {
             } else {
                 Box::default()
             },
-            coefficients: Vec::new(),
-            held_out: None,
-            learned: 0,
-            vector: CountVector::default(),
             dense: counted.facts.dense.as_slice().into(),
+            ..StoredDocument::default()
         })
     }
 }
