@@ -12,6 +12,7 @@ pub(crate) mod thresholds;
 use std::fmt::Write;
 
 use crate::draw::Svg;
+use crate::text::without_elements;
 
 /// A figure of a page. All texts are HTML already.
 #[derive(Default)]
@@ -88,13 +89,14 @@ impl Chart {
         }
         let Svg { width, height, is_fixed, body } = drawing;
         let class = if *is_fixed { "fixed" } else { "plot" };
+        let svg = format!(
+            "<svg class=\"{class}\" role=\"img\" aria-labelledby=\"{id}-t {id}-d\" viewBox=\"0 0 {width} {height}\" \
+             style=\"--w:{width}px\"><title id=\"{id}-t\">{title}</title><desc id=\"{id}-d\">{description}</desc>{body}</svg>"
+        );
+        let (svg, beside) = (without_elements(&svg), beside.as_deref().unwrap_or_default());
         let _ = write!(
             out,
-            "</figcaption><div class=\"beside\"><div class=\"scroll\" tabindex=\"0\"><svg class=\"{class}\" role=\"img\" \
-             aria-labelledby=\"{id}-t {id}-d\" viewBox=\"0 0 {width} {height}\" \
-             style=\"--w:{width}px\"><title id=\"{id}-t\">{}</title><desc id=\"{id}-d\">{description}</desc>{body}</svg></div>{}</div>",
-            without_elements(title),
-            beside.as_deref().unwrap_or_default()
+            "</figcaption><div class=\"beside\"><div class=\"scroll\" tabindex=\"0\">{svg}</div>{beside}</div>"
         );
         if !tables.is_empty() {
             let open = if *is_open { " open" } else { "" };
@@ -104,9 +106,4 @@ impl Chart {
         }
         out.push_str("</figure>\n");
     }
-}
-
-/// Converts a title for places where elements are not allowed. Characters isolate its names instead.
-fn without_elements(html: &str) -> String {
-    html.replace("<bdi>", "\u{2068}").replace("</bdi>", "\u{2069}")
 }

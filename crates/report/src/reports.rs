@@ -9,6 +9,7 @@ pub(crate) mod model;
 use std::fmt::Write;
 
 use crate::figures::{Chart, DataTable};
+use crate::text::without_elements;
 
 /// How a page looks: see `style.css`.
 const STYLE: &str = include_str!("style.css");
@@ -44,7 +45,7 @@ impl Page {
     /// Returns the whole page as one self-contained file. It is light or dark like the reader's system, and white in
     /// print.
     pub fn to_html(&self) -> String {
-        let title = self.title.replace("<bdi>", "\u{2068}").replace("</bdi>", "\u{2069}");
+        let title = without_elements(&self.title);
         format!(
             "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\
              <meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\

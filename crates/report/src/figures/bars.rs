@@ -2,7 +2,7 @@
 
 use crate::draw::{Anchor, Svg, WIDTH};
 use crate::figures::{Chart, DataTable};
-use crate::text::{Plain, cut, width};
+use crate::text::{Name, cut, width};
 
 /// A bar: its name, its value, and the value as text. Texts are HTML without elements.
 pub(crate) struct Bar {
@@ -31,7 +31,7 @@ pub(crate) const MOST_LABELS: usize = 60;
 impl Bar {
     /// Escapes the name of the bar and cuts it to what has room.
     pub(crate) fn new(name: &str, value: f64, shown: String) -> Self {
-        Bar { name: Plain(&cut(name, LONGEST)).to_string(), value: Some(value), shown }
+        Bar { name: Name(&cut(name, LONGEST)).to_string(), value: Some(value), shown }
     }
 }
 

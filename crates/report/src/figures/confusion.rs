@@ -10,7 +10,7 @@ use crate::draw::{Anchor, Svg};
 use crate::figures::mixed_up::pairs_table;
 use crate::figures::order::groups;
 use crate::figures::{Chart, DataTable};
-use crate::text::{Name, Plain, count, cut, grouped, number, percent, share, width as text_width};
+use crate::text::{Name, count, cut, grouped, number, percent, share, width as text_width};
 
 /// Maximum number of labels with a row. More would be illegible.
 const MOST: usize = 60;
@@ -86,7 +86,7 @@ impl<'a> Heatmap<'a> {
         let order = groups.concat();
         let ends = (1..groups.len()).map(|n| groups[..n].iter().map(Vec::len).sum()).collect();
         let names = order.iter().filter_map(|class| classes.label(*class));
-        let widths = names.map(|label| text_width(&Plain(&cut(label, LONGEST)).to_string()));
+        let widths = names.map(|label| text_width(&Name(&cut(label, LONGEST)).to_string()));
         let longest = widths.fold(6.0, f64::max);
         let labels = CHARACTER * longest.max(10.0) + 14.0;
         let digits =
@@ -115,7 +115,7 @@ impl<'a> Heatmap<'a> {
         svg.text("name", [self.left - 8.0, self.top - 8.0], Anchor::End, "true label");
         svg.text("name", [self.left + size[0] / 2.0, 12.0], Anchor::Middle, "verdict");
         for (n, class) in self.order.iter().enumerate() {
-            let name = Plain(&cut(self.label(*class), LONGEST)).to_string();
+            let name = Name(&cut(self.label(*class), LONGEST)).to_string();
             let [x, y] = self.place(n, n);
             svg.text("key", [self.left - 8.0, y + self.height / 2.0 + 4.0], Anchor::End, &name);
             self.draw_heading(&mut svg, x, &name);
@@ -161,9 +161,9 @@ impl<'a> Heatmap<'a> {
             Some(verdict) if *verdict == truth => "fa",
             Some(_) => "fb",
         };
-        let verdict = verdict.map_or("unsure".to_owned(), |verdict| Plain(self.label(*verdict)).to_string());
+        let verdict = verdict.map_or("unsure".to_owned(), |verdict| Name(self.label(*verdict)).to_string());
         let title =
-            format!("{} \u{2192} {verdict}: {} ({})", Plain(self.label(truth)), grouped(n), percent(part));
+            format!("{} \u{2192} {verdict}: {} ({})", Name(self.label(truth)), grouped(n), percent(part));
         let ([x, y], size) = (self.place(row, column), [self.width, self.height]);
         // dark enough to be seen, light enough for text to be read on it
         let opacity = if class == "fb" { 0.06 + 0.7 * part.powf(0.6) } else { 0.1 + 0.45 * part.sqrt() };

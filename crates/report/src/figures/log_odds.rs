@@ -6,7 +6,7 @@ use crate::draw::{
     ACROSS, Anchor, Axis, BOTTOM, LegendKey, Scale, Svg, TOP, WIDTH, draw_legend, draw_x_axis, plain_tick,
 };
 use crate::figures::{Chart, DataTable};
-use crate::text::{Name, Plain, count, grouped, nats};
+use crate::text::{Name, count, grouped, nats};
 
 const HEIGHT: f64 = 360.0;
 const MIDDLE: f64 = (TOP + HEIGHT - BOTTOM) / 2.0;
@@ -25,8 +25,8 @@ pub(crate) fn log_odds(bins: &[LogOddsBin], labels: Option<[&str; 2]>, band: Opt
         description: match labels {
             Some([negative, positive]) => format!(
                 "Numbers of documents by log-odds: bars of {} upwards, of {} downwards.",
-                Plain(negative),
-                Plain(positive)
+                Name(negative),
+                Name(positive)
             ),
             None => "Numbers of documents by log-odds: labelled wrong upwards, right downwards.".to_owned(),
         },
@@ -49,7 +49,7 @@ fn draw(bins: &[LogOddsBin], labels: Option<[&str; 2]>, band: Option<[f64; 2]>) 
         svg.rect("band", top, [x.at(upper) - x.at(lower), HEIGHT - BOTTOM - TOP]);
     }
     let name = labels.map_or("log-odds of the likeliest label, in nats".to_owned(), |[_, positive]| {
-        format!("log-odds of {}, in nats", Plain(positive))
+        format!("log-odds of {}, in nats", Name(positive))
     });
     draw_x_axis(&mut svg, &Axis::new(x, name, 9.0, plain_tick), [HEIGHT - BOTTOM, TOP]);
     draw_heights(&mut svg, [up, down]);
@@ -90,7 +90,7 @@ fn colours(labels: Option<[&str; 2]>) -> [&'static str; 2] {
 
 fn entries(labels: Option<[&str; 2]>, band: Option<[f64; 2]>) -> Vec<(LegendKey, String)> {
     let [up, down] = match labels {
-        Some(labels) => labels.map(|label| Plain(label).to_string()),
+        Some(labels) => labels.map(|label| Name(label).to_string()),
         None => ["the label is wrong", "the label is right"].map(str::to_owned),
     };
     let mut entries = vec![

@@ -8,7 +8,7 @@ use tamis_train::{ClassId, Classes};
 
 use crate::figures::bars::{self, Bar};
 use crate::figures::{Chart, DataTable};
-use crate::text::{Name, Plain, count, cut, grouped, percent_cell, share};
+use crate::text::{Name, count, cut, grouped, percent_cell, share};
 
 /// Maximum number of pairs in the drawing, and of rows in the table.
 const MOST: usize = 12;
@@ -41,7 +41,7 @@ pub(crate) fn mixed_up(classes: &Classes, matrix: &ConfusionMatrix) -> Option<Ch
     let label = |class: ClassId| classes.label(class).unwrap_or_default();
     let ([first, second], [there, back]) = *pairs.first()?;
     let bar = |([a, b], [there, back]): &([ClassId; 2], [u64; 2])| {
-        let [a, b] = [*a, *b].map(|class| Plain(&cut(label(class), 19)).to_string());
+        let [a, b] = [*a, *b].map(|class| Name(&cut(label(class), 19)).to_string());
         let value = (there + back) as f64;
         Bar { name: format!("{a} – {b}"), value: Some(value), shown: format!("{there} + {back}") }
     };

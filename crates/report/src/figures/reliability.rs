@@ -6,7 +6,7 @@ use crate::draw::{
     ACROSS, Anchor, Axis, LegendKey, MarkShape, Scale, Svg, TOP, WIDTH, draw_axes, draw_legend, plain_tick,
 };
 use crate::figures::{Chart, DataTable};
-use crate::text::{Name, Plain, count, grouped, number, percent, percent_cell, share};
+use crate::text::{Name, count, grouped, number, percent, percent_cell, share};
 
 /// Where the plot of shares ends, where the histogram below it lies, and where the drawing ends.
 const BOTTOM: f64 = 300.0;
@@ -15,15 +15,12 @@ const HEIGHT: f64 = 484.0;
 
 /// Creates the figure for the probabilities of `label` or, without one, of the likeliest label.
 pub(crate) fn reliability(bins: &[ReliabilityBin], label: Option<&str>) -> Chart {
-    let what = match label {
-        Some(label) => format!("were {}", Plain(label)),
-        None => "were labelled right".to_owned(),
-    };
+    let what = label.map_or("were labelled right".to_owned(), |label| format!("were {}", Name(label)));
     let x = Scale::linear([-0.05, 1.05], ACROSS);
     let y = Scale::linear([0.0, 1.0], [BOTTOM, TOP]);
     let mut svg = Svg::new(WIDTH, HEIGHT);
     let name = match label {
-        Some(label) => format!("probability of {} that was given", Plain(label)),
+        Some(label) => format!("probability of {} that was given", Name(label)),
         None => "probability that was given to the likeliest label".to_owned(),
     };
     let x_axis = Axis::new(x, "", 11.0, plain_tick);
@@ -48,7 +45,7 @@ pub(crate) fn reliability(bins: &[ReliabilityBin], label: Option<&str>) -> Chart
     draw_legend(&mut svg, &entries);
     Chart {
         title: "What probabilities are worth (reliability)".to_owned(),
-        finding: filled().find(|bin| bin.low < 0.9 && 0.9 < bin.high).map(|bin| finding(bin, label)),
+        finding: filled().find(|bin| bin.low < 0.9 && 0.9 < bin.high).map(|bin| finding(bin, &what)),
         note: "Below the plot, the number of documents of each probability (heights are logarithmic): where they are few, \
                the intervals are wide."
             .to_owned(),
@@ -76,8 +73,7 @@ fn histogram(svg: &mut Svg, bins: &[ReliabilityBin], x: &Scale, name: &str) {
 }
 
 /// A sentence on the documents with probabilities around 0.9.
-fn finding(bin: &ReliabilityBin, label: Option<&str>) -> String {
-    let what = label.map_or("were labelled right".to_owned(), |label| format!("were {}", Name(label)));
+fn finding(bin: &ReliabilityBin, what: &str) -> String {
     let documents = grouped(bin.documents);
     let [low, high] = [bin.interval.low, bin.interval.high];
     let verdict = match bin.mean - share(bin.positives, bin.documents) {

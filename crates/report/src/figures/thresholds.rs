@@ -1,8 +1,6 @@
 //! What thresholds between two classes cost: the documents lost and missed by threshold, and the ROC curve. Its axis is
 //! logarithmic: for a filter, what happens below 1 % of ham lost matters most.
 
-use std::fmt::Display;
-
 use tamis_model::metrics::RocPoint;
 use tamis_train::evaluate::OperatingPoint;
 
@@ -11,7 +9,7 @@ use crate::draw::{
     percent_tick, plain_tick,
 };
 use crate::figures::{Chart, DataTable};
-use crate::text::{Name, Plain, count, grouped, nats, nats_cell, number, percent, percent_cell, share};
+use crate::text::{Name, count, grouped, nats, nats_cell, number, percent, percent_cell, share};
 
 const HEIGHT: f64 = 360.0;
 
@@ -36,26 +34,13 @@ pub(crate) struct ThresholdCharts<'a> {
 impl ThresholdCharts<'_> {
     /// The name of false positives: `ham lost`.
     fn lost(&self) -> String {
-        self.errors(Name(self.negative), Name(self.positive))
-    }
-
-    /// The same for drawings.
-    fn plain_lost(&self) -> String {
-        self.errors(Plain(self.negative), Plain(self.positive))
-    }
-
-    fn errors(&self, negative: impl Display, positive: impl Display) -> String {
+        let (negative, positive) = (Name(self.negative), Name(self.positive));
         if self.is_spam { format!("{negative} lost") } else { format!("{negative} called {positive}") }
     }
 
     /// The name of false negatives: `spam missed`.
     fn missed(&self) -> String {
         format!("{} missed", Name(self.positive))
-    }
-
-    /// The same for drawings.
-    fn plain_missed(&self) -> String {
-        format!("{} missed", Plain(self.positive))
     }
 
     /// The share of positives that is found at an operating point.
@@ -85,8 +70,8 @@ impl ThresholdCharts<'_> {
             ),
             description: format!(
                 "Two curves over the threshold: {} falls to the right, {} rises.",
-                self.plain_lost(),
-                self.plain_missed()
+                self.lost(),
+                self.missed()
             ),
             drawing: self.draw_costs(),
             tables: vec![self.cost_table()],
@@ -122,7 +107,7 @@ impl ThresholdCharts<'_> {
         if let Some([lower, upper]) = self.band {
             svg.rect("band", [x.at(lower), TOP], [x.at(upper) - x.at(lower), HEIGHT - BOTTOM - TOP]);
         }
-        let name = format!("threshold: log-odds of {}, in nats", Plain(self.positive));
+        let name = format!("threshold: log-odds of {}, in nats", Name(self.positive));
         let x_axis = Axis::new(x, name, 8.0, plain_tick);
         let y_axis = Axis::new(y, "share of its documents", 0.0, percent_tick);
         draw_axes(&mut svg, &x_axis, &y_axis);
@@ -133,8 +118,7 @@ impl ThresholdCharts<'_> {
         };
         svg.steps("la", self.places([&x, &y], ends, lost));
         svg.steps("lb", self.places([&x, &y], ends, missed));
-        let mut entries =
-            vec![(LegendKey::Line("la"), self.plain_lost()), (LegendKey::Line("lb"), self.plain_missed())];
+        let mut entries = vec![(LegendKey::Line("la"), self.lost()), (LegendKey::Line("lb"), self.missed())];
         entries.extend(self.mark_costs(&mut svg, [&x, &y]));
         if self.band.is_some_and(|[lower, upper]| lower < upper) {
             entries.push((LegendKey::Box("band"), "unsure, by the thresholds in use".to_owned()));
@@ -157,7 +141,7 @@ impl ThresholdCharts<'_> {
             }
             svg.mark("ma", shape, [at, y.at(share(point.false_positives, self.negatives))]);
             svg.mark("mb", shape, [at, y.at(share(point.missed, self.positives))]);
-            let text = format!("at {}: at most {most} of {}", nats(point.threshold), self.plain_lost());
+            let text = format!("at {}: at most {most} of {}", nats(point.threshold), self.lost());
             entries.push((LegendKey::Mark("ma", shape), text));
         }
         entries
@@ -234,8 +218,8 @@ impl ThresholdCharts<'_> {
         let place = |fpr: f64, tpr: f64| [x.at(fpr), y.at(tpr)];
 
         let mut svg = Svg::new(WIDTH, HEIGHT);
-        let x_axis = Axis::new(x, format!("share of {}", self.plain_lost()), 0.0, percent_tick);
-        let y_axis = Axis::new(y, format!("share of {} found", Plain(self.positive)), 5.0, percent_tick);
+        let x_axis = Axis::new(x, format!("share of {}", self.lost()), 0.0, percent_tick);
+        let y_axis = Axis::new(y, format!("share of {} found", Name(self.positive)), 5.0, percent_tick);
         draw_axes(&mut svg, &x_axis, &y_axis);
         let drawn = self.curve[n_clean..].iter();
         let drawn = drawn.map(|p| place(rate(p.false_positives), found(p.true_positives)));
@@ -260,7 +244,7 @@ impl ThresholdCharts<'_> {
                 "A curve that rises from {} at the left, where no document is called {} wrongly, to 100 % at the right, \
                  with marks at 0.1, 0.5 and 1 %.",
                 percent(found(clean)),
-                Plain(self.positive)
+                Name(self.positive)
             ),
             drawing: svg,
             tables: vec![self.roc_table()],
@@ -277,7 +261,7 @@ impl ThresholdCharts<'_> {
             svg.mark("mb", shape, [at, height]);
             let (most, found) = (percent_tick(point.max_fpr), percent(self.found(point)));
             svg.text("small", [at, TOP - 6.0], Anchor::Middle, &most);
-            let (lost, positive) = (self.plain_lost(), Plain(self.positive));
+            let (lost, positive) = (self.lost(), Name(self.positive));
             let text = format!("at most {most} of {lost}: {found} of {positive} found");
             entries.push((LegendKey::Mark("mb", shape), text));
         }

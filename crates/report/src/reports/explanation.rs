@@ -5,7 +5,7 @@ use tamis_train::{ClassId, Classes, ExplainedWord, Explanation, TermContribution
 use crate::figures::bars::{self, Bar};
 use crate::figures::{Chart, DataTable};
 use crate::reports::Page;
-use crate::text::{Name, Plain, count, counted, nats, nats_cell, number, percent, running};
+use crate::text::{Name, count, counted, nats, nats_cell, number, percent, running};
 
 /// Maximum number of labels of a score with a bar.
 const MOST_LABELS: usize = 20;
@@ -147,8 +147,8 @@ fn contributions(classes: &Classes, explanation: &Explanation, colours: [&str; 2
         ),
         description: format!(
             "Bars of what each term adds to the log-odds of {} against {}.",
-            Plain(label),
-            Plain(other)
+            Name(label),
+            Name(other)
         ),
         ..bars::chart(title, &bars, colours, table)
     }

@@ -8,7 +8,7 @@ use crate::figures::{Chart, DataTable};
 use crate::reports::Page;
 use crate::reports::explanation::{documents_cell, term_bar};
 use crate::reports::mislabels::{Mislabel, mislabels};
-use crate::text::{Name, Plain, count, counted, grouped, nats_cell, percent, share};
+use crate::text::{Name, count, counted, grouped, nats_cell, percent, share};
 
 /// Creates the page of a model, called `title`: the documents of each label, the `n_terms` strongest terms of each of
 /// the first `n_labels` labels, and `suspects`, the documents that contradict their label.
@@ -83,7 +83,7 @@ fn strongest(filter: &Filter, class: ClassId, most: usize) -> Result<Option<Char
         finding: Some(format!("{} speaks most for {}.", Name(&first.term), Name(label))),
         note: "The log-odds of a document that has nothing but the term, before any offset, in nats."
             .to_owned(),
-        description: format!("Bars of the weights of the strongest terms of {}.", Plain(label)),
+        description: format!("Bars of the weights of the strongest terms of {}.", Name(label)),
         ..bars::chart(format!("Strongest terms of {}", Name(label)), &bars, colours, table)
     }))
 }
