@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::{BufReader, BufWriter, Read, Write};
+use std::iter::once;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
@@ -42,9 +43,9 @@ pub(crate) struct ExportArgs {
 
 pub(crate) fn export(args: &ExportArgs) -> Result<u8> {
     let filter = args.model.open()?;
-    if args.format != Format::Jsonl {
+    if let Some(delimiter) = args.format.delimiter() {
         ensure!(!args.documents, "--documents: expected --format jsonl, since a table has the terms only");
-        write_terms(&filter, args.format).context("standard output")?;
+        write_terms(&filter, delimiter).context("standard output")?;
         filter.check_unchanged()?;
         return Ok(0);
     }
@@ -64,29 +65,18 @@ pub(crate) fn export(args: &ExportArgs) -> Result<u8> {
 }
 
 /// Writes one row per term, with three columns per label.
-fn write_terms(filter: &Filter, format: Format) -> Result<()> {
-    let mut builder = csv::WriterBuilder::new();
-    if format == Format::Tsv {
-        builder.delimiter(b'\t');
-    }
-    let mut writer = builder.from_writer(std::io::stdout().lock());
-    writer.write_field("term")?;
-    for (_, label) in filter.classes().iter() {
-        for what in ["documents", "occurrences", "weight"] {
-            writer.write_field(format!("{what}_{label}"))?;
-        }
-    }
-    writer.write_record(None::<&[u8]>)?;
+fn write_terms(filter: &Filter, delimiter: u8) -> Result<()> {
+    let mut writer = csv::WriterBuilder::new().delimiter(delimiter).from_writer(std::io::stdout().lock());
+    let columns = |(_, label)| ["documents", "occurrences", "weight"].map(|what| format!("{what}_{label}"));
+    writer.write_record(once("term".to_owned()).chain(filter.classes().iter().flat_map(columns)))?;
     for row in filter.terms() {
         let TermRow { term, documents, occurrences, weights, .. } = row?;
-        writer.write_field(term)?;
-        for (class, (documents, occurrences)) in documents.iter().zip(&occurrences).enumerate() {
+        let cells = |(class, (documents, occurrences)): (usize, (&u64, &u64))| {
             let weight = weights.as_ref().map_or(String::new(), |weights| format!("{:.6}", weights[class]));
-            for cell in [documents.to_string(), occurrences.to_string(), weight] {
-                writer.write_field(cell)?;
-            }
-        }
-        writer.write_record(None::<&[u8]>)?;
+            [documents.to_string(), occurrences.to_string(), weight]
+        };
+        writer
+            .write_record(once(term).chain(documents.iter().zip(&occurrences).enumerate().flat_map(cells)))?;
     }
     Ok(writer.flush()?)
 }
