@@ -181,10 +181,7 @@ fn print(out: &mut impl Write, drift: &Drift, classes: &Classes) -> Result<()> {
     writeln!(out, "\npopulation stability index: log-odds {:.3}, labels {:.3}", psi[0], psi[1])?;
     print_shares(out, "label", &label_shares(drift, classes))?;
     for (name, terms) in [("more frequent", &drift.risen), ("less frequent", &drift.fallen)] {
-        let share = |of: &MovedTerm| {
-            let name = shown(&of.term).into_owned();
-            ShareChange { name, learned: of.learned, new: of.new }
-        };
+        let share = |of: &MovedTerm| (shown(&of.term).into_owned(), [of.learned, of.new]);
         print_shares(out, name, &terms.iter().map(share).collect::<Vec<_>>())?;
     }
     Ok(())
@@ -203,37 +200,32 @@ fn verdict(drift: &Drift) -> String {
     }
 }
 
-/// The shares of something among the learned and among the new documents.
-struct ShareChange {
-    name: String,
-    learned: f64,
-    new: f64,
-}
+/// The name of something, and its shares among the learned and among the new documents.
+type NamedShares = (String, [f64; 2]);
 
 /// The shares of the labels that changed most.
-fn label_shares(drift: &Drift, classes: &Classes) -> Vec<ShareChange> {
+fn label_shares(drift: &Drift, classes: &Classes) -> Vec<NamedShares> {
     let share = |sample: &DriftSample, n: u64| n as f64 / sample.documents.max(1) as f64;
     let numbers = drift.learned.labels.iter().zip(&drift.new.labels);
-    let of = |((_, label), (learned, new)): ((_, &str), (&u64, &u64))| ShareChange {
-        name: shown(label).into_owned(),
-        learned: share(&drift.learned, *learned),
-        new: share(&drift.new, *new),
+    let of = |((_, label), (learned, new)): ((_, &str), (&u64, &u64))| {
+        (shown(label).into_owned(), [share(&drift.learned, *learned), share(&drift.new, *new)])
     };
+    let change = |(_, [learned, new]): &NamedShares| (new - learned).abs();
     let mut shares: Vec<_> = classes.iter().zip(numbers).map(of).collect();
-    shares.sort_by(|a, b| (b.new - b.learned).abs().total_cmp(&(a.new - a.learned).abs()));
+    shares.sort_by(|a, b| change(b).total_cmp(&change(a)));
     shares.truncate(MOST_LABELS);
     shares
 }
 
-fn print_shares(out: &mut impl Write, head: &str, shares: &[ShareChange]) -> Result<()> {
+fn print_shares(out: &mut impl Write, head: &str, shares: &[NamedShares]) -> Result<()> {
     if shares.is_empty() {
         return Ok(());
     }
-    let names = shares.iter().map(|share| share.name.chars().count());
-    let width = names.max().unwrap_or(0).max(14);
+    let width = shares.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0).max(14);
     writeln!(out, "\n{head:<width$}  {:>9}  {:>9}", "learned", "new")?;
-    for ShareChange { name, learned, new } in shares {
-        writeln!(out, "{name:<width$}  {:>9}  {:>9}", percent(*learned), percent(*new))?;
+    for (name, both) in shares {
+        let [learned, new] = both.map(percent);
+        writeln!(out, "{name:<width$}  {learned:>9}  {new:>9}")?;
     }
     Ok(())
 }
