@@ -8,7 +8,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use encoding_rs::Encoding;
 use tamis_train::{Filter, Kind};
 
-use crate::args::values::{ColumnChoice, GroupBy, HowMany, at_least, delimiter, encoding, label_delimiter};
+use crate::args::values::{ColumnChoice, at_least, delimiter, either, encoding, label_delimiter};
 use crate::args::vectors::VectorArgs;
 use crate::formats::holds::{Holds, TableShape};
 use crate::formats::labels::RowLabels;
@@ -46,8 +46,8 @@ pub(crate) struct GroupArgs {
     /// Group documents by the first folder below their label's folder: by AUTHOR in DIR/LABEL/AUTHOR/..., and in
     /// DIR/AUTHOR/... given as LABEL=DIR. The same name is the same group under any label. Files directly in a label's
     /// folder have no group
-    #[arg(long, value_enum, value_name = "folder", hide_possible_values = true)]
-    pub(crate) group_by: Option<GroupBy>,
+    #[arg(long, value_name = "folder", hide_possible_values = true, value_parser = ["folder"])]
+    pub(crate) group_by: Option<String>,
 }
 
 impl GroupArgs {
@@ -137,8 +137,8 @@ pub(crate) struct LabelsArgs {
     /// How many labels a document has. With many, a label column holds labels between delimiters or, in JSON, an array
     /// of labels; so does a LABEL before a path or a folder's name. An empty cell or array is a document without a
     /// label [default: as in the model; one for a new model]
-    #[arg(long, value_enum, value_name = "one|many", hide_possible_values = true)]
-    labels: Option<HowMany>,
+    #[arg(long = "labels", value_name = "one|many", hide_possible_values = true, value_parser = either(["one", "many"], "many"))]
+    are_many: Option<bool>,
     /// Delimiter of the labels in a cell, with --labels many
     #[arg(long, value_name = "CHAR", default_value = ",", value_parser = label_delimiter)]
     label_delimiter: char,
@@ -147,7 +147,7 @@ pub(crate) struct LabelsArgs {
 impl LabelsArgs {
     /// How the labels of a new model are read.
     pub(crate) fn row_labels(&self) -> RowLabels {
-        self.if_many(self.labels == Some(HowMany::Many))
+        self.if_many(self.are_many == Some(true))
     }
 
     /// How labels are read for a model.
@@ -155,13 +155,11 @@ impl LabelsArgs {
     /// # Errors
     /// If the model has another number of labels a document than the argument says.
     pub(crate) fn for_model(&self, filter: &Filter) -> Result<RowLabels> {
-        let of_model = if filter.has_many_labels() { HowMany::Many } else { HowMany::One };
-        match self.labels.filter(|labels| *labels != of_model) {
-            Some(HowMany::Many) => {
-                bail!("--labels many: expected a model of many labels a document, got one")
-            }
-            Some(HowMany::One) => bail!("--labels one: expected a model of one label a document, got many"),
-            None => Ok(self.if_many(of_model == HowMany::Many)),
+        let of_model = filter.has_many_labels();
+        match self.are_many.filter(|are_many| *are_many != of_model) {
+            Some(true) => bail!("--labels many: expected a model of many labels a document, got one"),
+            Some(false) => bail!("--labels one: expected a model of one label a document, got many"),
+            None => Ok(self.if_many(of_model)),
         }
     }
 

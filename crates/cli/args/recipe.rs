@@ -13,7 +13,7 @@ use tamis_train::options::{
 };
 use tamis_train::{Filter, Information, Kind, TrainOptions};
 
-use crate::args::values::{Switch, at_least};
+use crate::args::values::{at_least, either};
 use crate::formats::labels::RowLabels;
 
 /// How documents become terms.
@@ -60,8 +60,8 @@ pub(crate) struct RecipeArgs {
     pieces: Option<PieceOption>,
     /// Also use signs as terms, namely punctuation, hashtags, mentions and capitals: on or off [default: on for mail,
     /// and for text if that predicts held-out documents better]
-    #[arg(long, value_name = "on|off", hide_possible_values = true)]
-    signs: Option<Switch>,
+    #[arg(long, value_name = "on|off", hide_possible_values = true, value_parser = either(["on", "off"], "on"))]
+    signs: Option<bool>,
     /// Use sequences of characters as terms instead of words: 3-5
     #[arg(long, value_name = "MIN-MAX")]
     characters: Option<Span>,
@@ -97,7 +97,7 @@ impl RecipeArgs {
             ends: self.ends,
             characters: self.characters,
             pieces: self.pieces.unwrap_or_default(),
-            signs: self.signs.map(|signs| signs == Switch::On),
+            signs: self.signs,
         })?;
         Ok(options)
     }

@@ -6,7 +6,7 @@ use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use tamis_train::options::{Estimate, LikelihoodName, PriorOption, ScoringOptions, Select};
 
-use crate::args::values::Switch;
+use crate::args::values::either;
 
 #[derive(Args, Clone, PartialEq, Default, Debug)]
 #[command(next_help_heading = "Model")]
@@ -31,8 +31,8 @@ pub(crate) struct ScoringArgs {
     pub(crate) estimate: Option<Estimate>,
     /// Weighted scoring: whether logistic regression corrects the counts; off leaves the counts alone. Tables: whether
     /// held-out rows correct the probabilities; off gives those of the textbook [default: on]
-    #[arg(long, value_name = "on|off", hide_possible_values = true)]
-    pub(crate) correction: Option<Switch>,
+    #[arg(long, value_name = "on|off", hide_possible_values = true, value_parser = either(["on", "off"], "on"))]
+    pub(crate) correction: Option<bool>,
     /// Weighted scoring: C of the correction's logistic regression; a larger one fits the documents more closely
     /// [default: 16, or 4 for text if that predicts held-out documents better]
     #[arg(long, value_name = "C", allow_negative_numbers = true)]
@@ -63,27 +63,23 @@ pub(crate) struct ScoringArgs {
 
 impl ScoringArgs {
     pub(crate) fn options(&self, unlabelled: &UnlabelledArgs) -> ScoringOptions {
-        let ScoringArgs { likelihood, alpha, estimate, idf_power, regularisation, occurrences, .. } = *self;
-        let ScoringArgs { min_df, max_df, max_features, select, seed, .. } = *self;
-        let correction = self.correction.map(|switch| switch == Switch::On);
-        let UnlabelledArgs { lambda, iterations, .. } = *unlabelled;
         ScoringOptions {
-            likelihood,
-            alpha,
-            estimate,
+            likelihood: self.likelihood,
+            alpha: self.alpha,
+            estimate: self.estimate,
             class_prior: self.class_prior.clone(),
-            occurrences,
-            min_df,
-            max_df,
-            max_features,
-            select,
-            idf_power,
-            correction,
-            regularisation,
+            occurrences: self.occurrences,
+            min_df: self.min_df,
+            max_df: self.max_df,
+            max_features: self.max_features,
+            select: self.select,
+            idf_power: self.idf_power,
+            correction: self.correction,
+            regularisation: self.regularisation,
             unlabelled: !unlabelled.unlabelled.is_empty(),
-            lambda,
-            iterations,
-            seed,
+            lambda: unlabelled.lambda,
+            iterations: unlabelled.iterations,
+            seed: self.seed,
         }
     }
 }

@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use anyhow::Result;
 use clap::ValueEnum;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use encoding_rs::Encoding;
 use tamis_train::options::ColumnKind;
 
@@ -36,19 +37,6 @@ impl Format {
             Format::Jsonl => None,
         }
     }
-}
-
-/// What a document's group is taken from, other than a column.
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum GroupBy {
-    Folder,
-}
-
-/// How many labels a document has.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
-pub(crate) enum HowMany {
-    One,
-    Many,
 }
 
 /// How documents are filed.
@@ -84,10 +72,9 @@ pub(crate) enum Contradictions {
     Keep,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
-pub(crate) enum Switch {
-    On,
-    Off,
+/// Accepts two words, of which one means yes.
+pub(crate) fn either(words: [&'static str; 2], yes: &'static str) -> impl TypedValueParser<Value = bool> {
+    PossibleValuesParser::new(words).map(move |word| word == yes)
 }
 
 /// The cost of a false positive, `fp=N`.
