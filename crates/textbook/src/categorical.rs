@@ -303,10 +303,8 @@ impl OutcomeCounts {
         class: ClassId,
         outcomes: &[(FeatureOutcome, u32)],
     ) -> Result<(), ObservationError> {
-        let mut pairs = Vec::with_capacity(outcomes.len());
-        for &(outcome, count) in outcomes {
-            pairs.push((self.intern(outcome)?, count));
-        }
+        let pairs = outcomes.iter().map(|&(outcome, count)| Ok((self.intern(outcome)?, count)));
+        let pairs = pairs.collect::<Result<_, StatisticsError>>()?;
         Ok(self.counts.observe(class, vector(pairs).row())?)
     }
 
@@ -316,12 +314,12 @@ impl OutcomeCounts {
         class: ClassId,
         outcomes: &[(FeatureOutcome, u32)],
     ) -> Result<(), ObservationError> {
-        let mut pairs = Vec::with_capacity(outcomes.len());
-        for &((feature, outcome), count) in outcomes {
-            let unseen = ObservationError::Unseen { feature, got: outcome.unwrap_or(0) };
+        let pair = |&((feature, outcome), count): &(FeatureOutcome, u32)| {
             let term = self.term((feature, outcome)).filter(|&term| self.counts.document_frequency(term) > 0);
-            pairs.push((term.ok_or(unseen)?, count));
-        }
+            let unseen = ObservationError::Unseen { feature, got: outcome.unwrap_or(0) };
+            term.map(|term| (term, count)).ok_or(unseen)
+        };
+        let pairs = outcomes.iter().map(pair).collect::<Result<_, _>>()?;
         Ok(self.counts.forget(class, vector(pairs).row())?)
     }
 

@@ -22,7 +22,7 @@ use tamis_model::ClassId;
 /// # Ok::<(), tamis_textbook::CostError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "Vec<Vec<f64>>", into = "Vec<Vec<f64>>")]
+#[serde(try_from = "Vec<Vec<f64>>")]
 pub struct CostMatrix(Vec<Vec<f64>>);
 
 impl CostMatrix {
@@ -101,12 +101,6 @@ impl TryFrom<Vec<Vec<f64>>> for CostMatrix {
 
     fn try_from(rows: Vec<Vec<f64>>) -> Result<Self, CostError> {
         CostMatrix::new(rows)
-    }
-}
-
-impl From<CostMatrix> for Vec<Vec<f64>> {
-    fn from(costs: CostMatrix) -> Self {
-        costs.0
     }
 }
 

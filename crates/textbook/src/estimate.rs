@@ -114,10 +114,7 @@ impl Dirichlet {
 /// # Ok::<(), tamis_textbook::EstimateError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
-pub struct Beta {
-    a: f64,
-    b: f64,
-}
+pub struct Beta(Dirichlet);
 
 impl Beta {
     /// A prior with the parameters `a` and `b`.
@@ -125,17 +122,17 @@ impl Beta {
     /// # Errors
     /// A parameter that is not finite and greater than 0.
     pub fn new(a: f64, b: f64) -> Result<Self, EstimateError> {
-        Dirichlet::new(vec![a, b]).map(|_| Beta { a, b })
+        Dirichlet::new(vec![a, b]).map(Beta)
     }
 
     /// The parameter of success.
     pub fn a(&self) -> f64 {
-        self.a
+        self.0.0[0]
     }
 
     /// The parameter of failure.
     pub fn b(&self) -> f64 {
-        self.b
+        self.0.0[1]
     }
 
     /// The relative frequency `successes / (successes + failures)`, without a prior.
@@ -152,17 +149,13 @@ impl Beta {
     /// # Errors
     /// A parameter below 1; both parameters 1 and no trials.
     pub fn map(&self, successes: u64, failures: u64) -> Result<f64, EstimateError> {
-        self.dirichlet().map(&[successes, failures]).map(|p| p[0])
+        self.0.map(&[successes, failures]).map(|p| p[0])
     }
 
     /// The mean of the posterior, `(successes + a) / (trials + a + b)`. Never 0 or 1, except by rounding.
     pub fn posterior_mean(&self, successes: u64, failures: u64) -> f64 {
         // with two counts and two parameters greater than 0 there is always a mean
-        self.dirichlet().posterior_mean(&[successes, failures]).map_or(0.5, |p| p[0])
-    }
-
-    fn dirichlet(&self) -> Dirichlet {
-        Dirichlet(vec![self.a, self.b])
+        self.0.posterior_mean(&[successes, failures]).map_or(0.5, |p| p[0])
     }
 }
 
