@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::{io, process};
 
 use anyhow::{Context, Result, bail};
-use clap::{Args, CommandFactory, Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::answers::{explain, label, score, suggest};
 use crate::args::{InputArgs, ModelArg, VolumeArgs};
@@ -81,22 +81,9 @@ pub(crate) enum Command {
     /// Count the verdicts and corrections of a log by day
     Stats(drift::StatsArgs),
     /// Behave like bogofilter, with its options
-    Bogofilter(BogofilterArgs),
-    /// Sort a mailbox on an IMAP server, and learn from the messages that are moved
-    Mailbox(MailboxArgs),
-    /// Print the completions of the word being typed, for a shell
-    #[command(hide = true)]
-    Complete(complete::CompleteArgs),
-    /// Print recipes for mail programs; write manual pages and completions
-    #[command(subcommand)]
-    Generate(generate::GenerateCommand),
-}
-
-/// Replaces bogofilter.
-#[derive(Args)]
-#[command(
-    disable_help_flag = true,
-    after_help = "\
+    #[command(
+        disable_help_flag = true,
+        after_help = "\
 The model is model.tamis in bogofilter's folder: that of -d, else bogofilter_dir of bogofilter.cf, \
 else $BOGOFILTER_DIR, else ~/.bogofilter. A bogofilter word list there is imported once, by \
 bogoutil, and left unchanged. `tamis bogofilter -h` lists the options. Called as bogofilter, tamis \
@@ -106,11 +93,39 @@ Example:
   tamis bogofilter -n < ham.eml
   tamis bogofilter -p -e < message.eml
   ln -s \"$(command -v tamis)\" ~/bin/bogofilter"
-)]
-pub(crate) struct BogofilterArgs {
-    /// Options of bogofilter
-    #[arg(value_name = "OPTION", trailing_var_arg = true, allow_hyphen_values = true)]
-    pub(crate) arguments: Vec<OsString>,
+    )]
+    Bogofilter {
+        /// Options of bogofilter
+        #[arg(value_name = "OPTION", trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<OsString>,
+    },
+    /// Sort a mailbox on an IMAP server, and learn from the messages that are moved
+    #[command(
+        disable_help_flag = true,
+        after_help = "\
+This runs tamis-mailbox, a package of its own: cargo install --locked --path crates/mailbox. \
+`tamis mailbox --help` shows its commands.
+
+Example:
+  tamis mailbox setup anna@example.org
+  tamis mailbox train
+  tamis mailbox run"
+    )]
+    Mailbox {
+        /// Command and options of tamis-mailbox
+        #[arg(value_name = "ARGUMENT", trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<OsString>,
+    },
+    /// Print the completions of the word being typed, for a shell
+    #[command(hide = true)]
+    Complete {
+        /// The words after `tamis`; the last one, which may be empty, is being typed
+        #[arg(value_name = "WORD", trailing_var_arg = true, allow_hyphen_values = true)]
+        words: Vec<OsString>,
+    },
+    /// Print recipes for mail programs; write manual pages and completions
+    #[command(subcommand)]
+    Generate(generate::GenerateCommand),
 }
 
 pub(crate) fn run(command: Command) -> Result<u8> {
@@ -137,9 +152,9 @@ pub(crate) fn run(command: Command) -> Result<u8> {
         Command::Drift(args) => on_threads(&args.input, || drift::run(&args)),
         Command::Suggest(args) => on_threads(&args.input, || suggest::run(&args)),
         Command::Stats(args) => drift::stats(&args),
-        Command::Bogofilter(args) => Ok(tamis_bogofilter::run(&args.arguments)),
-        Command::Mailbox(args) => mailbox(&args, Cli::command()),
-        Command::Complete(args) => complete::run(&args, Cli::command()),
+        Command::Bogofilter { arguments } => Ok(tamis_bogofilter::run(&arguments)),
+        Command::Mailbox { arguments } => mailbox(&arguments, Cli::command()),
+        Command::Complete { words } => complete::run(&words, Cli::command()),
         Command::Generate(what) => generate::run(&what, Cli::command()),
     }
 }
@@ -155,34 +170,15 @@ fn on_threads(input: &InputArgs, run: impl FnOnce() -> Result<u8> + Send) -> Res
 
 const MAILBOX: &str = "tamis-mailbox";
 
-#[derive(Args)]
-#[command(
-    disable_help_flag = true,
-    after_help = "\
-This runs tamis-mailbox, a package of its own: cargo install --locked --path crates/mailbox. \
-`tamis mailbox --help` shows its commands.
-
-Example:
-  tamis mailbox setup anna@example.org
-  tamis mailbox train
-  tamis mailbox run"
-)]
-pub(crate) struct MailboxArgs {
-    /// Command and options of tamis-mailbox
-    #[arg(value_name = "ARGUMENT", trailing_var_arg = true, allow_hyphen_values = true)]
-    arguments: Vec<OsString>,
-}
-
 /// Runs `tamis mailbox`, a program of its own, so that this one stays small: replaces this process by the program beside
 /// it, or by the one that the shell would find. Without it, help says how to get it.
-fn mailbox(args: &MailboxArgs, mut tamis: clap::Command) -> Result<u8> {
+fn mailbox(arguments: &[OsString], mut tamis: clap::Command) -> Result<u8> {
     let beside = std::env::current_exe().ok().map(|tamis| tamis.with_file_name(MAILBOX));
     let program = beside.filter(|path| path.exists()).unwrap_or_else(|| PathBuf::from(MAILBOX));
-    let error = process::Command::new(&program).args(&args.arguments).exec();
+    let error = process::Command::new(&program).args(arguments).exec();
     if error.kind() == io::ErrorKind::NotFound {
-        if let ([], Some(help)) | ([_], Some(help)) =
-            (&args.arguments[..], tamis.find_subcommand_mut("mailbox"))
-            && args.arguments.iter().all(|argument| argument == "-h" || argument == "--help")
+        if let ([], Some(help)) | ([_], Some(help)) = (arguments, tamis.find_subcommand_mut("mailbox"))
+            && arguments.iter().all(|argument| argument == "-h" || argument == "--help")
         {
             help.print_help().context("standard output")?;
             return Ok(0);

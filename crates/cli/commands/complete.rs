@@ -9,7 +9,7 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use anyhow::Result;
-use clap::{Arg, Args, Command};
+use clap::{Arg, Command};
 use tamis_program::clean;
 
 use crate::args::{ModelArg, ModelArgs};
@@ -17,16 +17,9 @@ use crate::output::labels;
 
 /// Prints a line for each word that may stand there, with a tab and what it means. A line `:files` or `:folders`, a tab
 /// and the beginning of a path leaves it to the shell to complete that path.
-#[derive(Args)]
-pub(crate) struct CompleteArgs {
-    /// The words after `tamis`; the last one, which may be empty, is being typed
-    #[arg(value_name = "WORD", trailing_var_arg = true, allow_hyphen_values = true)]
-    words: Vec<OsString>,
-}
-
-pub(crate) fn run(args: &CompleteArgs, mut program: Command) -> Result<u8> {
+pub(crate) fn run(words: &[OsString], mut program: Command) -> Result<u8> {
     program.build();
-    let words: Vec<_> = args.words.iter().map(|word| word.to_string_lossy()).collect();
+    let words: Vec<_> = words.iter().map(|word| word.to_string_lossy()).collect();
     let words: Vec<&str> = words.iter().map(|word| &**word).collect();
     let (current, before) = words.split_last().unwrap_or((&"", &[]));
     let mut out = std::io::stdout().lock();
