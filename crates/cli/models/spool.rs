@@ -5,9 +5,8 @@
 //! written under a hidden name, synced and renamed: a file without a dot in its name is whole.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, Write};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -202,15 +201,15 @@ impl<'a> MailSpool<'a> {
         }
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let name = format!("{:020}-{}", now.as_nanos(), std::process::id());
-        let hidden = self.0.join(format!(".{name}"));
-        let written = write(&hidden, &[label.as_bytes(), b"\n", message])
-            .and_then(|()| fs::rename(&hidden, self.0.join(&name)))
-            .and_then(|()| File::open(self.0)?.sync_all());
-        if written.is_err() {
-            // frees the space: the disk may be full
-            let _ = fs::remove_file(&hidden);
-        }
-        written.with_context(|| shown_path(&self.0))
+        let write = || -> io::Result<()> {
+            // removed if that fails, which frees the space: the disk may be full
+            let mut hidden = tempfile::Builder::new().prefix(".0").tempfile_in(self.0)?;
+            [label.as_bytes(), b"\n", message].iter().try_for_each(|part| hidden.write_all(part))?;
+            hidden.as_file().sync_all()?;
+            hidden.persist(self.0.join(name))?;
+            File::open(self.0)?.sync_all()
+        };
+        write().with_context(|| shown_path(&self.0))
     }
 
     /// The files that wait, the oldest first. Removes hidden files that were left by a writer that was stopped.
@@ -234,12 +233,6 @@ impl<'a> MailSpool<'a> {
         files.sort();
         Ok(files)
     }
-}
-
-fn write(path: &Path, parts: &[&[u8]]) -> io::Result<()> {
-    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
-    parts.iter().try_for_each(|part| file.write_all(part))?;
-    file.sync_all()
 }
 
 fn is_abandoned(path: &Path) -> bool {
