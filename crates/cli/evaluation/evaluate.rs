@@ -13,14 +13,13 @@ use tamis_train::{ClassId, Classes, Document, Filter, Score};
 use crate::evaluation::arguments::{EvaluateArgs, EvaluationRun, Outcomes};
 use crate::evaluation::hold_out::by_learning;
 use crate::evaluation::report::print_evaluation;
-use crate::input::{Attributes, Corpus, CorpusScorer, SourceScope, Stock, columns};
+use crate::input::{Attributes, Corpus, CorpusScorer, SourceScope, columns};
 use crate::output::{Canvas, file_name, print_out, to_text, write_page};
 
 pub(crate) fn run(args: &EvaluateArgs) -> Result<u8> {
     let EvaluationRun { classes, spam, decision, outcomes, learned, status, stock } = evaluated(args, false)?;
     let (evaluation, mislabels) = match outcomes {
         Outcomes::One(named) => {
-            check_some(named.len())?;
             write_scores(args, &classes, &named)?;
             let (names, outcomes): (Vec<_>, Vec<_>) = named.into_iter().unzip();
             let evaluated = |outcomes: &[HeldOutScore]| match args.scoring.seed {
@@ -35,7 +34,6 @@ pub(crate) fn run(args: &EvaluateArgs) -> Result<u8> {
             (evaluation, Mislabel::of_outcomes(&classes, &outcomes, MOST_MISLABELS, name))
         }
         Outcomes::Many(named) => {
-            check_some(named.len())?;
             write_label_scores(args, &classes, &named)?;
             let outcomes: Vec<_> = named.into_iter().map(|(_, outcome)| outcome).collect();
             let evaluated = |outcomes: &[HeldOutLabels]| Evaluation::of_labels(&classes, outcomes);
@@ -56,11 +54,6 @@ pub(crate) fn run(args: &EvaluateArgs) -> Result<u8> {
         print_evaluation(out, &evaluation, Canvas::of_stdout())
     })?;
     Ok(status)
-}
-
-fn check_some(n_documents: usize) -> Result<()> {
-    ensure!(n_documents > 0, "expected documents to evaluate, got none");
-    Ok(())
 }
 
 /// A title that says what was evaluated.
@@ -96,64 +89,46 @@ pub(crate) fn evaluated(args: &EvaluateArgs, is_compared: bool) -> Result<Evalua
     let classes = filter.classes();
     if filter.has_many_labels() {
         ensure!(!is_compared, "expected a model of one label a document, got many");
-        let (named, learned, status, stock) = by_model(args, &filter, |scorer, given, document| {
+        let hold_out = |scorer: &mut CorpusScorer<'_>, given: Attributes<'_>, document: Document<'_>| {
             scorer.score(document)?;
             let labels = scorer.scratch.labels().iter().map(|of| of.label);
             Ok(HeldOutLabels::new(classes, given.label, labels, scorer.scratch.probabilities()))
-        })?;
-        let (names, outcomes): (Vec<_>, Vec<_>) = named.into_iter().unzip();
-        let (all, outcomes) = HeldOutLabels::with_unknown(classes, outcomes)?;
-        note_unknown(classes, &all);
-        let outcomes = Outcomes::Many(names.into_iter().zip(outcomes).collect());
-        let learned = Some(learned);
-        return Ok(EvaluationRun {
-            classes: all,
-            spam: None,
-            decision: None,
-            outcomes,
-            learned,
-            status,
-            stock,
+        };
+        return by_model(args, &filter, hold_out, |named| {
+            let (names, outcomes): (Vec<_>, Vec<_>) = named.into_iter().unzip();
+            let (all, outcomes) = HeldOutLabels::with_unknown(classes, outcomes)?;
+            Ok((all, Outcomes::Many(names.into_iter().zip(outcomes).collect())))
         });
     }
-    let (named, learned, status, stock) = by_model(args, &filter, |scorer, given, document| {
+    let hold_out = |scorer: &mut CorpusScorer<'_>, given: Attributes<'_>, document: Document<'_>| {
         let (score, class) = (scorer.score(document)?, classes.index(given.label));
         let probability = class.map_or(0.0, |class| scorer.scratch.probabilities()[usize::from(class)]);
         Ok((given.label.to_owned(), score, probability))
-    })?;
-    let labels = named.iter().map(|(_, (label, ..))| label.as_str());
-    let all = Classes::new(classes.iter().map(|(_, label)| label).chain(labels))?;
-    note_unknown(classes, &all);
-    let outcome = |(name, (label, score, probability)): (OsString, (String, Score, f64))| {
-        (name, HeldOutScore::among(&all, &label, classes, score, probability))
     };
-    let outcomes = Outcomes::One(named.into_iter().map(outcome).collect());
-    Ok(EvaluationRun {
-        spam: filter.spam().filter(|_| all.len() == classes.len()),
-        decision: (all.len() == 2).then(|| filter.decision()),
-        classes: all,
-        outcomes,
-        learned: Some(learned),
-        status,
-        stock,
+    by_model(args, &filter, hold_out, |named| {
+        let labels = named.iter().map(|(_, (label, ..))| label.as_str());
+        let all = Classes::new(classes.iter().map(|(_, label)| label).chain(labels))?;
+        let outcome = |(name, (label, score, probability)): (OsString, (String, Score, f64))| {
+            (name, HeldOutScore::among(&all, &label, classes, score, probability))
+        };
+        let outcomes = named.into_iter().map(outcome).collect();
+        Ok((all, Outcomes::One(outcomes)))
     })
 }
 
-/// What came of each document, by its name.
-type NamedOutcomes<T> = Vec<(OsString, T)>;
-
-/// Scores documents with a model that should not have learned them. Returns what `hold_out` makes of each by its name,
-/// whether the model has learned each, the exit status, and what was found.
+/// Scores documents with a model that should not have learned them. What `hold_out` makes of each, by its name, becomes
+/// the `outcomes`, with the labels of the model and of the documents.
 fn by_model<T: Send>(
     args: &EvaluateArgs,
     filter: &Filter,
     hold_out: impl Fn(&mut CorpusScorer<'_>, Attributes<'_>, Document<'_>) -> Result<T> + Sync,
-) -> Result<(NamedOutcomes<T>, Vec<bool>, u8, Stock)> {
+    outcomes: impl FnOnce(Vec<(OsString, T)>) -> Result<(Classes, Outcomes)>,
+) -> Result<EvaluationRun> {
     let recipe = filter.information().recipe;
     let corpus = Corpus::find_for(&args.sources, SourceScope::Labelled, &args.input, recipe)?;
     let corpus = corpus.labelled(args.labels.for_model(filter)?, filter.classes());
     let known = filter.known_digests()?;
-    let (mut outcomes, mut is_learned) = (Vec::new(), Vec::new());
+    let (mut named, mut learned) = (Vec::new(), Vec::new());
     let finished = corpus.for_each(
         &recipe.limits,
         || Ok(CorpusScorer::new(filter)),
@@ -162,14 +137,19 @@ fn by_model<T: Send>(
             Ok((outcome, known.contains(&filter.digest_of_scored(&scorer.scratch))))
         },
         |item, (outcome, is_known)| {
-            outcomes.push((item.name().into_owned(), outcome));
-            is_learned.push(is_known);
+            named.push((item.name().into_owned(), outcome));
+            learned.push(is_known);
             Ok(())
         },
     )?;
     filter.check_unchanged()?;
     columns::say_missing(recipe, &CorpusScorer::missing(&finished.states));
-    Ok((outcomes, is_learned, corpus.conclude(finished.unreadable), corpus.stock()))
+    let (status, stock) = (corpus.conclude(finished.unreadable), corpus.stock());
+    let (classes, outcomes) = outcomes(named)?;
+    note_unknown(filter.classes(), &classes);
+    let spam = filter.spam().filter(|_| classes.len() == filter.classes().len());
+    let decision = (classes.len() == 2 && !filter.has_many_labels()).then(|| filter.decision());
+    Ok(EvaluationRun { classes, spam, decision, outcomes, learned: Some(learned), status, stock })
 }
 
 /// Names the labels among `all` that the model does not have.
@@ -213,12 +193,16 @@ fn write_label_scores(
 }
 
 /// Writes the table of `--scores`: a row of `cells` for each document, after its name.
+///
+/// # Errors
+/// If there are no documents, also without `--scores`.
 fn write_table<T>(
     args: &EvaluateArgs,
     head: Vec<String>,
     named: &[(OsString, T)],
     cells: impl Fn(&T) -> Vec<String>,
 ) -> Result<()> {
+    ensure!(!named.is_empty(), "expected documents to evaluate, got none");
     let Some(path) = &args.scores else { return Ok(()) };
     let write = || -> Result<()> {
         let mut table = csv::WriterBuilder::new().delimiter(b'\t').from_writer(File::create(path)?);
