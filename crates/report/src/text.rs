@@ -4,6 +4,7 @@ use std::fmt::{self, Display, Formatter, Write};
 
 /// Untrusted text in a page, isolated from its surroundings whatever its writing direction. Characters that a page
 /// would act on are shown as their codes.
+#[derive(Clone, Copy)]
 pub(crate) struct Name<'a>(pub(crate) &'a str);
 
 impl Display for Name<'_> {

@@ -14,9 +14,10 @@ const MIDDLE: f64 = (TOP + HEIGHT - BOTTOM) / 2.0;
 /// Creates the figure for the log-odds of the second of two labels or, without labels, of the likeliest label. `band`
 /// holds the thresholds in use.
 pub(crate) fn log_odds(bins: &[LogOddsBin], labels: Option<[&str; 2]>, band: Option<[f64; 2]>) -> Chart {
+    let labels = labels.map(|labels| labels.map(Name));
     Chart {
         title: match labels {
-            Some([negative, positive]) => format!("Log-odds of {} and of {}", Name(negative), Name(positive)),
+            Some([negative, positive]) => format!("Log-odds of {negative} and of {positive}"),
             None => "Log-odds of right and of wrong labels".to_owned(),
         },
         note: "Heights are logarithmic, so that single documents on the wrong side are seen. The outermost bars hold all \
@@ -24,9 +25,7 @@ pub(crate) fn log_odds(bins: &[LogOddsBin], labels: Option<[&str; 2]>, band: Opt
             .to_owned(),
         description: match labels {
             Some([negative, positive]) => format!(
-                "Numbers of documents by log-odds: bars of {} upwards, of {} downwards.",
-                Name(negative),
-                Name(positive)
+                "Numbers of documents by log-odds: bars of {negative} upwards, of {positive} downwards."
             ),
             None => "Numbers of documents by log-odds: labelled wrong upwards, right downwards.".to_owned(),
         },
@@ -36,7 +35,7 @@ pub(crate) fn log_odds(bins: &[LogOddsBin], labels: Option<[&str; 2]>, band: Opt
     }
 }
 
-fn draw(bins: &[LogOddsBin], labels: Option<[&str; 2]>, band: Option<[f64; 2]>) -> Svg {
+fn draw(bins: &[LogOddsBin], labels: Option<[Name<'_>; 2]>, band: Option<[f64; 2]>) -> Svg {
     let [first, last] = [bins.first().map_or(0.0, |bin| bin.high), bins.last().map_or(1.0, |bin| bin.low)];
     // the open-ended bins are as wide as the others
     let width = bins.get(1).map_or(1.0, |bin| if bin.high.is_finite() { bin.high - bin.low } else { 1.0 });
@@ -49,7 +48,7 @@ fn draw(bins: &[LogOddsBin], labels: Option<[&str; 2]>, band: Option<[f64; 2]>) 
         svg.rect("band", top, [x.at(upper) - x.at(lower), HEIGHT - BOTTOM - TOP]);
     }
     let name = labels.map_or("log-odds of the likeliest label, in nats".to_owned(), |[_, positive]| {
-        format!("log-odds of {}, in nats", Name(positive))
+        format!("log-odds of {positive}, in nats")
     });
     draw_x_axis(&mut svg, &Axis::new(x, name, 9.0, plain_tick), [HEIGHT - BOTTOM, TOP]);
     draw_heights(&mut svg, [up, down]);
@@ -84,13 +83,13 @@ fn draw_heights(svg: &mut Svg, scales: [Scale; 2]) {
 }
 
 /// The colours of the two directions: documents labelled right have the first colour, and so does ham.
-fn colours(labels: Option<[&str; 2]>) -> [&'static str; 2] {
+fn colours(labels: Option<[Name<'_>; 2]>) -> [&'static str; 2] {
     if labels.is_some() { ["fa", "fb"] } else { ["fb", "fa"] }
 }
 
-fn entries(labels: Option<[&str; 2]>, band: Option<[f64; 2]>) -> Vec<(LegendKey, String)> {
+fn entries(labels: Option<[Name<'_>; 2]>, band: Option<[f64; 2]>) -> Vec<(LegendKey, String)> {
     let [up, down] = match labels {
-        Some(labels) => labels.map(|label| Name(label).to_string()),
+        Some(labels) => labels.map(|label| label.to_string()),
         None => ["the label is wrong", "the label is right"].map(str::to_owned),
     };
     let mut entries = vec![
@@ -104,12 +103,12 @@ fn entries(labels: Option<[&str; 2]>, band: Option<[f64; 2]>) -> Vec<(LegendKey,
     entries
 }
 
-fn table(bins: &[LogOddsBin], labels: Option<[&str; 2]>) -> DataTable {
+fn table(bins: &[LogOddsBin], labels: Option<[Name<'_>; 2]>) -> DataTable {
     let end = |end: f64| if end.is_finite() { plain_tick(end) } else { String::new() };
     let row =
         |bin: &LogOddsBin| vec![end(bin.low), end(bin.high), count(bin.negatives), count(bin.positives)];
     let names = match labels {
-        Some(labels) => labels.map(|label| Name(label).to_string()),
+        Some(labels) => labels.map(|label| label.to_string()),
         None => ["wrong", "right"].map(str::to_owned),
     };
     let head = ["from", "to below", &names[0], &names[1]];

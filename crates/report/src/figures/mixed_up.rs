@@ -46,14 +46,10 @@ pub(crate) fn mixed_up(classes: &Classes, matrix: &ConfusionMatrix) -> Option<Ch
         Bar { name: format!("{a} – {b}"), value: Some(value), shown: format!("{there} + {back}") }
     };
     let drawn: Vec<_> = pairs.iter().take(MOST).map(bar).collect();
+    let ([first, second], [there, back]) =
+        ([first, second].map(|class| Name(label(class))), [there, back].map(grouped));
     let finding = format!(
-        "{} and {} are mixed up most: {} of {} are taken for {}, {} the other way.",
-        Name(label(first)),
-        Name(label(second)),
-        grouped(there),
-        Name(label(first)),
-        Name(label(second)),
-        grouped(back)
+        "{first} and {second} are mixed up most: {there} of {first} are taken for {second}, {back} the other way."
     );
     let row = |([a, b], [there, back]): &([ClassId; 2], [u64; 2])| {
         let names = [a, b].map(|class| Name(label(*class)).to_string());

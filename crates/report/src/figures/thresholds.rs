@@ -18,8 +18,8 @@ const NAME: f64 = 34.0;
 
 /// The thresholds between two classes. The positive class is looked for.
 pub(crate) struct ThresholdCharts<'a> {
-    pub(crate) negative: &'a str,
-    pub(crate) positive: &'a str,
+    pub(crate) negative: Name<'a>,
+    pub(crate) positive: Name<'a>,
     pub(crate) negatives: u64,
     pub(crate) positives: u64,
     /// Whether the positive class is spam.
@@ -34,13 +34,13 @@ pub(crate) struct ThresholdCharts<'a> {
 impl ThresholdCharts<'_> {
     /// The name of false positives: `ham lost`.
     fn lost(&self) -> String {
-        let (negative, positive) = (Name(self.negative), Name(self.positive));
+        let ThresholdCharts { negative, positive, .. } = self;
         if self.is_spam { format!("{negative} lost") } else { format!("{negative} called {positive}") }
     }
 
     /// The name of false negatives: `spam missed`.
     fn missed(&self) -> String {
-        format!("{} missed", Name(self.positive))
+        format!("{} missed", self.positive)
     }
 
     /// The share of positives that is found at an operating point.
@@ -60,7 +60,8 @@ impl ThresholdCharts<'_> {
 
     /// Creates the figure of the documents lost and missed by threshold.
     pub(crate) fn costs(&self) -> Chart {
-        let (positive, negative) = (Name(self.positive), Name(self.negative));
+        let ThresholdCharts { negative, positive, .. } = self;
+        let (lost, missed) = (self.lost(), self.missed());
         Chart {
             title: "What a threshold costs".to_owned(),
             finding: self.main_point().map(|point| self.cost_of(point)),
@@ -68,11 +69,7 @@ impl ThresholdCharts<'_> {
                 "A document is called {positive} if its log-odds are above the threshold. Moving it to the right loses \
                  less {negative} and misses more {positive}. The vertical axis is logarithmic; its lower edge is none."
             ),
-            description: format!(
-                "Two curves over the threshold: {} falls to the right, {} rises.",
-                self.lost(),
-                self.missed()
-            ),
+            description: format!("Two curves over the threshold: {lost} falls to the right, {missed} rises."),
             drawing: self.draw_costs(),
             tables: vec![self.cost_table()],
             is_open: true,
@@ -82,19 +79,14 @@ impl ThresholdCharts<'_> {
 
     /// `The threshold +1.2 loses at most 1 in 1,000 ham here: 4 of 4,150 ham lost, 132 of 1,897 spam missed (6.96 %).`
     fn cost_of(&self, point: &OperatingPoint) -> String {
+        let (threshold, negative, lost, missed) =
+            (nats(point.threshold), self.negative, self.lost(), self.missed());
+        let [n_lost, negatives, n_missed, positives] =
+            [point.false_positives, self.negatives, point.missed, self.positives].map(grouped);
+        let [share, limit] = [share(point.missed, self.positives), point.false_positive_limit].map(percent);
         format!(
-            "The threshold {} loses at most 1 in 1,000 {} here: {} of {} {}, {} of {} {} ({}). On other documents it may \
-             be up to {} (95 % confidence).",
-            nats(point.threshold),
-            Name(self.negative),
-            grouped(point.false_positives),
-            grouped(self.negatives),
-            self.lost(),
-            grouped(point.missed),
-            grouped(self.positives),
-            self.missed(),
-            percent(share(point.missed, self.positives)),
-            percent(point.false_positive_limit)
+            "The threshold {threshold} loses at most 1 in 1,000 {negative} here: {n_lost} of {negatives} {lost}, {n_missed} \
+             of {positives} {missed} ({share}). On other documents it may be up to {limit} (95 % confidence)."
         )
     }
 
@@ -107,7 +99,7 @@ impl ThresholdCharts<'_> {
         if let Some([lower, upper]) = self.band {
             svg.rect("band", [x.at(lower), TOP], [x.at(upper) - x.at(lower), HEIGHT - BOTTOM - TOP]);
         }
-        let name = format!("threshold: log-odds of {}, in nats", Name(self.positive));
+        let name = format!("threshold: log-odds of {}, in nats", self.positive);
         let x_axis = Axis::new(x, name, 8.0, plain_tick);
         let y_axis = Axis::new(y, "share of its documents", 0.0, percent_tick);
         draw_axes(&mut svg, &x_axis, &y_axis);
@@ -194,18 +186,15 @@ impl ThresholdCharts<'_> {
         let (lost, missed) = (self.lost(), self.missed());
         let most = format!("at most so many {lost}");
         let head = [&most, "threshold", "as probability", &lost, "95 % limit", &missed, "share"];
-        let caption = format!(
-            "Operating points, on {} {} and {} {}",
-            grouped(self.negatives),
-            Name(self.negative),
-            grouped(self.positives),
-            Name(self.positive)
-        );
+        let ThresholdCharts { negative, positive, .. } = self;
+        let [negatives, positives] = [self.negatives, self.positives].map(grouped);
+        let caption = format!("Operating points, on {negatives} {negative} and {positives} {positive}");
         DataTable::new(caption, &head, self.points.iter().map(row).collect())
     }
 
     /// Creates the figure of the ROC curve.
     pub(crate) fn roc(&self) -> Chart {
+        let (positive, lost) = (self.positive, self.lost());
         let rate = |false_positives: u64| share(false_positives, self.negatives);
         let found = |true_positives: u64| share(true_positives, self.positives);
         // zero false positives have no place on a logarithmic axis: they go to the left edge
@@ -218,8 +207,8 @@ impl ThresholdCharts<'_> {
         let place = |fpr: f64, tpr: f64| [x.at(fpr), y.at(tpr)];
 
         let mut svg = Svg::new(WIDTH, HEIGHT);
-        let x_axis = Axis::new(x, format!("share of {}", self.lost()), 0.0, percent_tick);
-        let y_axis = Axis::new(y, format!("share of {} found", Name(self.positive)), 5.0, percent_tick);
+        let x_axis = Axis::new(x, format!("share of {lost}"), 0.0, percent_tick);
+        let y_axis = Axis::new(y, format!("share of {positive} found"), 5.0, percent_tick);
         draw_axes(&mut svg, &x_axis, &y_axis);
         let drawn = self.curve[n_clean..].iter();
         let drawn = drawn.map(|p| place(rate(p.false_positives), found(p.true_positives)));
@@ -227,24 +216,21 @@ impl ThresholdCharts<'_> {
         let entries = self.mark_roc(&mut svg, [&x, &y]);
         draw_legend(&mut svg, &entries);
         let finding = |point: &OperatingPoint| {
-            let (found, positive) = (percent(self.found(point)), Name(self.positive));
-            format!("{found} of {positive} is found with at most 1 in 1,000 {}.", self.lost())
+            let found = percent(self.found(point));
+            format!("{found} of {positive} is found with at most 1 in 1,000 {lost}.")
         };
         Chart {
-            title: format!("How much {} is found (ROC curve)", Name(self.positive)),
+            title: format!("How much {positive} is found (ROC curve)"),
             finding: self.main_point().map(finding),
             note: format!(
-                "Further up is better: more {} found. Further left is safer: less {}. The axis of the share lost is \
-                 logarithmic; its left edge is none. The vertical axis begins at {}.",
-                Name(self.positive),
-                self.lost(),
+                "Further up is better: more {positive} found. Further left is safer: less {lost}. The axis of the share \
+                 lost is logarithmic; its left edge is none. The vertical axis begins at {}.",
                 percent_tick(least)
             ),
             description: format!(
-                "A curve that rises from {} at the left, where no document is called {} wrongly, to 100 % at the right, \
-                 with marks at 0.1, 0.5 and 1 %.",
-                percent(found(clean)),
-                Name(self.positive)
+                "A curve that rises from {} at the left, where no document is called {positive} wrongly, to 100 % at the \
+                 right, with marks at 0.1, 0.5 and 1 %.",
+                percent(found(clean))
             ),
             drawing: svg,
             tables: vec![self.roc_table()],
@@ -261,7 +247,7 @@ impl ThresholdCharts<'_> {
             svg.mark("mb", shape, [at, height]);
             let (most, found) = (percent_tick(point.max_fpr), percent(self.found(point)));
             svg.text("small", [at, TOP - 6.0], Anchor::Middle, &most);
-            let (lost, positive) = (self.lost(), Name(self.positive));
+            let (lost, positive) = (self.lost(), self.positive);
             let text = format!("at most {most} of {lost}: {found} of {positive} found");
             entries.push((LegendKey::Mark("mb", shape), text));
         }
@@ -278,7 +264,7 @@ impl ThresholdCharts<'_> {
                 percent_cell(self.found(point)),
             ]
         };
-        let (lost, found) = (self.lost(), format!("{} found", Name(self.positive)));
+        let (lost, found) = (self.lost(), format!("{} found", self.positive));
         let head = ["at most", &lost, "share", &found, "share"];
         DataTable::new("Points of the curve", &head, self.points.iter().map(row).collect())
     }

@@ -121,8 +121,8 @@ impl EvaluationReport<'_> {
         let positive = spam.unwrap_or_else(|| positive_class(classes));
         let label = |class: ClassId| classes.label(class).unwrap_or_default();
         let thresholds = ThresholdCharts {
-            negative: label(1 - positive),
-            positive: label(positive),
+            negative: Name(label(1 - positive)),
+            positive: Name(label(positive)),
             negatives: matrix.support(1 - positive),
             positives: matrix.support(positive),
             is_spam: spam.is_some(),

@@ -107,7 +107,7 @@ fn contributions(classes: &Classes, explanation: &Explanation, colours: [&str; 2
     let is_alone = class == against;
     let compared = if is_alone { &[*class][..] } else { &[*class, *against] };
     let name = |class: ClassId| classes.label(class).unwrap_or_default();
-    let (label, other) = (name(*class), if is_alone { "the rest" } else { name(*against) });
+    let [label, other] = [name(*class), if is_alone { "the rest" } else { name(*against) }].map(Name);
 
     let others = counted(rest.len() as u64, "other term");
     let others = (!rest.is_empty()).then(|| (others, sum(rest)));
@@ -127,29 +127,21 @@ fn contributions(classes: &Classes, explanation: &Explanation, colours: [&str; 2
         cells
     };
     let rows = drawn.iter().map(of_term).chain(sums.into_iter().map(of_sum)).collect();
-    let of = [label, other].map(|label| format!("documents of {}", Name(label)));
+    let of = [label, other].map(|label| format!("documents of {label}"));
     let head = ["term", "adds", "count", &of[0], &of[1]];
     let table = DataTable::new("", &head[..3 + compared.len()], rows);
-    let title = format!("What speaks for {} and what for {}", Name(label), Name(other));
+    let title = format!("What speaks for {label} and what for {other}");
     Chart {
         finding: drawn.first().map(|first| {
             let side = if first.contribution >= 0.0 { label } else { other };
-            format!("{} speaks most, for {}.", Name(&first.term), Name(side))
+            format!("{} speaks most, for {side}.", Name(&first.term))
         }),
         note: format!(
-            "To the right what speaks for {}, to the left what speaks for {}, in nats. All numbers add up to the \
-             log-odds of {} against {}, {}.",
-            Name(label),
-            Name(other),
-            Name(label),
-            Name(other),
+            "To the right what speaks for {label}, to the left what speaks for {other}, in nats. All numbers add up to the \
+             log-odds of {label} against {other}, {}.",
             nats(log_odds)
         ),
-        description: format!(
-            "Bars of what each term adds to the log-odds of {} against {}.",
-            Name(label),
-            Name(other)
-        ),
+        description: format!("Bars of what each term adds to the log-odds of {label} against {other}."),
         ..bars::chart(title, &bars, colours, table)
     }
 }

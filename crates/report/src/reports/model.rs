@@ -69,22 +69,22 @@ fn documents(filter: &Filter) -> Chart {
 
 /// Creates the figure of a label's strongest terms; `None` if it has none.
 fn strongest(filter: &Filter, class: ClassId, most: usize) -> Result<Option<Chart>> {
-    let label = filter.classes().label(class).unwrap_or_default();
+    let label = Name(filter.classes().label(class).unwrap_or_default());
     let terms = filter.strongest_terms(class, most)?;
     let Some(first) = terms.first() else { return Ok(None) };
     let bars: Vec<_> = terms.iter().map(term_bar).collect();
     let row = |term: &TermContribution| {
         vec![Name(&term.term).to_string(), nats_cell(term.contribution), documents_cell(term, class)]
     };
-    let head = ["term", "weight", &format!("documents of {}", Name(label))];
+    let head = ["term", "weight", &format!("documents of {label}")];
     let table = DataTable::new("", &head, terms.iter().map(row).collect());
     let colours = if filter.spam() == Some(class) { bars::FOR_SPAM } else { bars::PLAIN };
     Ok(Some(Chart {
-        finding: Some(format!("{} speaks most for {}.", Name(&first.term), Name(label))),
+        finding: Some(format!("{} speaks most for {label}.", Name(&first.term))),
         note: "The log-odds of a document that has nothing but the term, before any offset, in nats."
             .to_owned(),
-        description: format!("Bars of the weights of the strongest terms of {}.", Name(label)),
-        ..bars::chart(format!("Strongest terms of {}", Name(label)), &bars, colours, table)
+        description: format!("Bars of the weights of the strongest terms of {label}."),
+        ..bars::chart(format!("Strongest terms of {label}"), &bars, colours, table)
     }))
 }
 
