@@ -15,7 +15,7 @@ use anyhow::{Context, Result};
 use tamis_program::{json_line, shown_path};
 
 pub(crate) use self::canvas::{Canvas, bar, curve, signed_bar};
-pub(crate) use self::expected::{report, report_change, report_counted};
+pub(crate) use self::expected::{print_expectation, report, report_change, report_counted};
 pub(crate) use self::log::{LogEvent, StatsEntry, VerdictLog, message_id, parse_line};
 pub(crate) use self::path_text::{file_name, from_text, to_text};
 pub(crate) use self::progress::{ByteCounter, PassProgress, while_shown};

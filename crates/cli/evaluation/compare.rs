@@ -1,7 +1,7 @@
 //! `tamis compare`
 
 use std::collections::BTreeSet;
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::fs::File;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
@@ -88,14 +88,14 @@ fn contenders(args: &CompareArgs, models: &[OsString], sources: &[OsString]) -> 
         contenders.push(match word_list(path) {
             Some(folder) => Contender::Bogofilter(folder),
             None => {
-                let own = evaluation(&["-m"], Some(model), args, sources)?;
+                let own = evaluation(["-m".into(), model.clone()], args, sources)?;
                 Contender::Evaluated(shown_path(path), Box::new(own))
             }
         });
     }
     for options in &args.with {
-        let words: Vec<&str> = options.split_whitespace().collect();
-        let own = evaluation(&words, None, args, sources).with_context(|| format!("--with {options:?}"))?;
+        let words = options.split_whitespace().map(OsString::from);
+        let own = evaluation(words, args, sources).with_context(|| format!("--with {options:?}"))?;
         contenders.push(Contender::Evaluated(options.clone(), Box::new(own)));
     }
     if !(2..=MOST).contains(&contenders.len()) {
@@ -107,16 +107,13 @@ fn contenders(args: &CompareArgs, models: &[OsString], sources: &[OsString]) -> 
 
 /// Builds the arguments of `tamis evaluate`.
 fn evaluation(
-    options: &[&str],
-    value: Option<&OsStr>,
+    options: impl IntoIterator<Item = OsString>,
     args: &CompareArgs,
     sources: &[OsString],
 ) -> Result<EvaluateArgs> {
     let command = EvaluateArgs::augment_args(clap::Command::new("evaluate"));
-    let name = [OsString::from("evaluate")];
-    let options = options.iter().map(OsString::from).chain(value.map(OsStr::to_owned));
     // a source is required, and replaced below
-    let words = name.into_iter().chain(options).chain(["source".into()]);
+    let words = ["evaluate".into()].into_iter().chain(options).chain(["source".into()]);
     let first_line = |error: clap::Error| {
         let text = error.to_string();
         anyhow!("{}", text.lines().next().unwrap_or_default().trim_start_matches("error: "))

@@ -86,7 +86,7 @@ pub(super) fn by_learning(args: &EvaluateArgs) -> Result<EvaluationRun> {
     if args.order == Order::Date && corpus.kind != Kind::Mail {
         bail!("--order date: expected mail, got {}", corpus.kind);
     }
-    let (mut examples, classes, unreadable) = read_labelled(&mut corpus, &options, args.order, are_many)?;
+    let (mut examples, classes, unreadable) = read_labelled(&mut corpus, &options, args.order)?;
     // A stable sort: documents with equal keys stay in the given order.
     examples.sort_by(|a, b| a.key.cmp(&b.key));
     let more = corpus.find_unlabelled(&args.unlabelled.unlabelled, &options.recipe)?;
@@ -100,21 +100,19 @@ pub(super) fn by_learning(args: &EvaluateArgs) -> Result<EvaluationRun> {
     }
     options.check_for(classes.len())?;
     let spam = if are_many { None } else { spam_of(args, &classes)? };
-    let decision = thresholds(args, spam, &classes)?;
-    let outcomes = while_shown("validating", || hold_out(args, options, &classes, examples, &unlabelled))?;
-    let outcomes = match outcomes {
-        Outcomes::One(mut named) => {
-            for (_, outcome) in &mut named {
-                outcome.score.label = match unsure {
-                    _ if has_thresholds => decided(&decision, spam, outcome, &classes),
-                    Some(least) => likelier_than(*least, spam, &outcome.score, classes.len()),
-                    None => outcome.score.label,
-                };
-            }
-            Outcomes::One(named)
+    let default = Decision::for_spam(spam, &classes);
+    let decision = unsure.map_or(Ok(default), |least| default.with_unsure_below(least))?;
+    let mut outcomes =
+        while_shown("validating", || hold_out(args, options, &classes, examples, &unlabelled))?;
+    if let Outcomes::One(named) = &mut outcomes {
+        for (_, outcome) in named {
+            outcome.score.label = match unsure {
+                _ if has_thresholds => decided(&decision, spam, outcome, &classes),
+                Some(least) => likelier_than(*least, spam, &outcome.score, classes.len()),
+                None => outcome.score.label,
+            };
         }
-        many => many,
-    };
+    }
     let decision = (classes.len() == 2).then_some(decision);
     let status = corpus.conclude(unreadable + unread);
     Ok(EvaluationRun { classes, spam, decision, outcomes, learned: None, status, stock: corpus.stock() })
@@ -132,13 +130,13 @@ fn read_labelled(
     corpus: &mut Corpus<'_>,
     options: &TrainOptions,
     order: Order,
-    are_many: bool,
 ) -> Result<(Vec<EvaluationDocument>, Classes, usize)> {
     let (examples, unreadable) = read_all(corpus, options, order)?;
     let labels = examples.iter().map(|example| &*example.label);
+    let are_many = options.labels == Labels::Many;
     let classes = if are_many { Classes::new(labels.flat_map(split_labels))? } else { Classes::new(labels)? };
     match corpus.unite_numbers(&classes)? {
-        true => read_labelled(corpus, options, order, are_many),
+        true => read_labelled(corpus, options, order),
         false => Ok((examples, classes, unreadable)),
     }
 }
@@ -176,12 +174,6 @@ fn likelier_than(least: f64, spam: Option<ClassId>, score: &Score, n_classes: us
     let (class, probability) = (score.scored_class, score.probability);
     let (class, probability) = if is_likely { (class, probability) } else { (1 - class, 1.0 - probability) };
     (may_judge(spam, score.known_terms) && probability >= least).then_some(class)
-}
-
-/// The thresholds used without a model.
-fn thresholds(args: &EvaluateArgs, spam: Option<ClassId>, classes: &Classes) -> Result<Decision> {
-    let (default, unsure) = (Decision::for_spam(spam, classes), args.decision.decision.unsure);
-    Ok(unsure.map_or(Ok(default), |least| default.with_unsure_below(least))?)
 }
 
 /// The label that the thresholds give, if the document may be judged.

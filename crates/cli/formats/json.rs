@@ -40,6 +40,15 @@ impl Object {
     }
 }
 
+/// A value as the text of a cell; null is empty.
+pub(super) fn text_of(value: Value) -> String {
+    match value {
+        Value::Null => String::new(),
+        Value::String(text) => text,
+        other => other.to_string(),
+    }
+}
+
 /// Reads a line as an object without repeated keys.
 pub(crate) fn read_object(line: &[u8]) -> Result<Object, String> {
     let line = str::from_utf8(line).map_err(|_| "expected a line of UTF-8, got other bytes".to_owned())?;

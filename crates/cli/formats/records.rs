@@ -6,9 +6,9 @@ use std::io::BufRead;
 use std::sync::Arc;
 
 use anyhow::{Result, bail};
-use serde_json::Value;
 
 use super::holds::{Holds, TableShape};
+use super::json::text_of;
 use super::labels::{Label, RowLabels};
 use super::record::{TableHead, TableRecord, TableRow, column_names, decoded, listed};
 use super::rows::{Dialect, TableReader};
@@ -64,7 +64,7 @@ impl TableRecord {
     pub(crate) fn named_cells(&self) -> Result<Cells<'_>, String> {
         if let Some(object) = self.json() {
             let members = object?.0.into_iter();
-            return Ok(members.map(|(name, value)| (name.into(), cell(value).into())).collect());
+            return Ok(members.map(|(name, value)| (name.into(), text_of(value).into())).collect());
         }
         let names = self.head.names.iter().map(|name| Cow::Borrowed(&**name));
         let has_decimal_commas = self.delimiter() == Some(b';');
@@ -98,13 +98,5 @@ fn with_point(cell: Cow<'_, str>) -> Cow<'_, str> {
     match number.split_once(',') {
         Some((whole, rest)) if is_digits(whole) && is_digits(rest) => cell.replace(',', ".").into(),
         _ => cell,
-    }
-}
-
-fn cell(value: Value) -> String {
-    match value {
-        Value::Null => String::new(),
-        Value::String(text) => text,
-        other => other.to_string(),
     }
 }

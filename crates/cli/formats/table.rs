@@ -6,10 +6,11 @@ use std::io::{self, BufRead};
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail, ensure};
+use serde_json::Value;
 
 use super::cells::CellSyntax;
 use super::holds::{Holds, TableShape};
-use super::json::Object;
+use super::json::{Object, text_of};
 use super::labels::{Label, RowLabels};
 use super::record::{FastTextLine, TableHead, TableRecord, TableRow, column_names, decoded};
 use super::rows::{Dialect, Raw, TableReader};
@@ -345,21 +346,14 @@ fn of_column(column: Option<&str>, why: String) -> String {
 
 fn of_object(mut object: Object, columns: &TextColumns<'_>) -> Result<TextRow<'static>, String> {
     // one column may be both label and text
-    let cell = |name: &str| match object.get(name) {
-        Some(serde_json::Value::String(cell)) => Some(cell.clone().into()),
-        Some(other) if !other.is_null() => Some(other.to_string().into()),
-        _ => None,
-    };
+    let cell = |name: &str| Some(text_of(object.get(name)?.clone()).into());
     let label = object.get(columns.label).map_or(Ok(None), |label| columns.labels.of_value(label));
     let [group, weight] = [columns.group, columns.weight].map(|name| name.and_then(cell));
     let vector = columns.vector.and_then(|name| object.get(name)).map_or(Ok(Vec::new()), of_value);
     let vector = vector.map_err(|why| of_column(columns.vector, why))?;
     match object.take(columns.text) {
-        Some(serde_json::Value::String(text)) => {
-            Ok(TextRow { label, text: text.into(), group, weight, vector })
-        }
-        Some(other @ (serde_json::Value::Number(_) | serde_json::Value::Bool(_))) => {
-            Ok(TextRow { label, text: other.to_string().into(), group, weight, vector })
+        Some(text @ (Value::String(_) | Value::Number(_) | Value::Bool(_))) => {
+            Ok(TextRow { label, text: text_of(text).into(), group, weight, vector })
         }
         _ if object.is_of_columns() => Err(format!(
             "expected an object with a string {:?}, got a table by columns; pandas writes rows with orient=\"records\"",

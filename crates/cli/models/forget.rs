@@ -8,7 +8,7 @@ use std::path::Path;
 
 use anyhow::{Result, anyhow, bail};
 use clap::Args;
-use tamis_program::{DAY, ERROR, commit, counted, done, expectation, grouped, named, say, shown, shown_path};
+use tamis_program::{DAY, ERROR, commit, counted, done, grouped, named, say, shown, shown_path};
 use tamis_train::{
     ErrorKind, Filter, KnownDocument, LearnOptions, Learner, Scoring, document_name, split_labels,
 };
@@ -17,7 +17,7 @@ use crate::args::{ChangeArgs, InputArgs, ModelArg};
 use crate::formats::labels::learned_as;
 use crate::input::SourceScope;
 use crate::models::learn::{ProgressArgs, corpus, for_each};
-use crate::output::report_change;
+use crate::output::{print_expectation, report_change};
 
 #[derive(Args)]
 #[command(after_help = "\
@@ -298,8 +298,6 @@ pub(crate) fn retrain(args: &RetrainArgs) -> Result<u8> {
         return Ok(0);
     }
     writeln!(done(), "retrained on {}", counted(documents, "document"))?;
-    if let Some(expectation) = expectation(learner.filter()) {
-        writeln!(done(), "{expectation}")?;
-    }
+    print_expectation(&mut done(), learner.filter())?;
     Ok(0)
 }

@@ -23,10 +23,12 @@ pub(crate) fn report(path: &Path, filter: &Filter) -> Result<()> {
         writeln!(out, "{}", learned_unlabelled(unlabelled))?;
     }
     say_written(&mut out, path, information.file.bytes)?;
-    if let Some(expectation) = expectation(filter) {
-        writeln!(out, "{expectation}")?;
-    }
-    Ok(())
+    print_expectation(&mut out, filter)
+}
+
+/// Says what to expect of a model, if that is known.
+pub(crate) fn print_expectation(out: &mut impl Write, filter: &Filter) -> Result<()> {
+    Ok(expectation(filter).map_or(Ok(()), |expectation| writeln!(out, "{expectation}"))?)
 }
 
 /// Says whether unlabelled documents were learned, and why.
@@ -113,8 +115,5 @@ pub(crate) fn report_change(
         None => "not known".to_owned(),
     };
     writeln!(out, "before: {wrong}")?;
-    if let Some(expectation) = expectation(filter) {
-        writeln!(out, "{expectation}")?;
-    }
-    Ok(())
+    print_expectation(out, filter)
 }

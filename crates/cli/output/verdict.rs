@@ -35,25 +35,15 @@ impl<'a> DocumentVerdict<'a> {
         labels: &[LabelScore],
         truncated: bool,
     ) -> Self {
-        let Score { probability, log_odds, .. } = *score;
-        if filter.has_many_labels() {
-            let label = |of: &LabelScore| filter.classes().label(of.label).unwrap_or_default();
-            return DocumentVerdict {
-                path,
-                label: OneOrMany::Many(labels.iter().map(label).collect()),
-                probability: OneOrMany::Many(labels.iter().map(|of| of.probability).collect()),
-                log_odds: OneOrMany::Many(labels.iter().map(|of| of.log_odds).collect()),
-                truncated,
-                doubt: None,
-            };
-        }
+        let many = filter.has_many_labels().then_some(labels);
+        let label = |of: &LabelScore| filter.classes().label(of.label).unwrap_or_default();
         DocumentVerdict {
             path,
-            label: OneOrMany::One(filter.label_of(score)),
-            probability: OneOrMany::One(probability),
-            log_odds: OneOrMany::One(log_odds),
+            label: OneOrMany::new(filter.label_of(score), many, label),
+            probability: OneOrMany::new(score.probability, many, |of| of.probability),
+            log_odds: OneOrMany::new(score.log_odds, many, |of| of.log_odds),
             truncated,
-            doubt: score.doubt.map(Doubt::name),
+            doubt: score.doubt.map(Doubt::name).filter(|_| many.is_none()),
         }
     }
 }
@@ -67,6 +57,11 @@ pub(crate) enum OneOrMany<T> {
 }
 
 impl<T> OneOrMany<T> {
+    /// What is told of each of `many` labels, if a document may have them; otherwise `one`.
+    fn new(one: T, many: Option<&[LabelScore]>, of: impl Fn(&LabelScore) -> T) -> Self {
+        many.map_or(OneOrMany::One(one), |many| OneOrMany::Many(many.iter().map(of).collect()))
+    }
+
     pub(crate) fn each(&self) -> &[T] {
         match self {
             OneOrMany::One(one) => std::slice::from_ref(one),
