@@ -119,16 +119,10 @@ fn print_labels(out: &mut impl Write, evaluation: &Evaluation) -> Result<()> {
     writeln!(out, "\n{:<width$}  documents    F1  precision  recall  average precision", "label")?;
     for of in labels {
         let number = |value: Option<f64>| value.map_or("-".to_owned(), |value| format!("{value:.3}"));
-        writeln!(
-            out,
-            "{:<width$}  {:>9}  {:.3}  {:>8}  {:>6}  {:>16}",
-            cut(&of.label, LABEL_OF_MANY),
-            grouped(of.documents),
-            of.f1,
-            number(of.precision),
-            number(of.recall),
-            number(of.average_precision),
-        )?;
+        let [precision, recall, average] = [of.precision, of.recall, of.average_precision].map(number);
+        let (label, documents, f1) = (cut(&of.label, LABEL_OF_MANY), grouped(of.documents), of.f1);
+        write!(out, "{label:<width$}  {documents:>9}  {f1:.3}  ")?;
+        writeln!(out, "{precision:>8}  {recall:>6}  {average:>16}")?;
     }
     Ok(())
 }

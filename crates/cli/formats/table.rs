@@ -271,23 +271,19 @@ impl TableHead {
         if !self.is_guess || columns.shape.no_header {
             return None;
         }
-        Some(match (self.has_names, self.label) {
+        let (row, text) = (row_shown(first), self.text + 1);
+        Some(match (self.has_names, self.label.map(|label| label + 1)) {
             (true, Some(label)) if columns.label == "label" => format!(
-                "the first row is a header, {}; column {} is the label and column {} the text; --no-header, --label-column \
-                 and --text-column change this",
-                row_shown(first),
-                label + 1,
-                self.text + 1
+                "the first row is a header, {row}; column {label} is the label and column {text} the text; --no-header, \
+                 --label-column and --text-column change this"
             ),
             (true, _) => {
-                let row: String = row_shown(first).chars().take(60).collect();
+                let row: String = row.chars().take(60).collect();
                 format!("the first row is a header, {row}; use --no-header if it is not")
             }
             (false, Some(label)) => format!(
-                "column {} is the label and column {} the text, without a header row; --label-column and --text-column \
-                 change this",
-                label + 1,
-                self.text + 1
+                "column {label} is the label and column {text} the text, without a header row; --label-column and \
+                 --text-column change this"
             ),
             (false, None) => "the only column is the text, without a header row".to_owned(),
         })

@@ -106,17 +106,15 @@ fn usage(kind: Kind, name: &str) -> String {
 }
 
 fn limits(kind: Kind, range: &LearnedRange) -> Vec<String> {
+    let noun = noun(kind);
     let mut limits = vec![format!(
-        "It knows the languages, subjects and writers of the {}s it has learned. Figures hold for {}s drawn like these; \
-         `tamis drift` tells whether new ones are.",
-        noun(kind),
-        noun(kind)
+        "It knows the languages, subjects and writers of the {noun}s it has learned. Figures hold for {noun}s drawn like \
+         these; `tamis drift` tells whether new ones are."
     )];
     if let Some([few, half, many]) = range.terms.map(|terms| terms.map(|n| grouped(n as u64))) {
         limits.push(format!(
-            "Nine of ten {}s it has learned have {few} to {many} different terms, half of them at most {half}. Shorter ones \
-             are less sure.",
-            noun(kind)
+            "Nine of ten {noun}s it has learned have {few} to {many} different terms, half of them at most {half}. Shorter \
+             ones are less sure."
         ));
     }
     limits.push(

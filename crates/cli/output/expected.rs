@@ -56,12 +56,10 @@ fn learned_unlabelled(unlabelled: &Unlabelled) -> String {
 /// The number of documents, of labels, and of labels a document.
 fn documents_of_labels(information: &Information<'_>) -> String {
     let of_labels: u64 = information.totals.iter().map(|totals| totals.documents).sum();
-    format!(
-        "{} with {}, {:.2} a document",
-        counted(information.documents, "document"),
-        counted(information.classes.len() as u64, "label"),
-        of_labels as f64 / information.documents.max(1) as f64
-    )
+    let documents = counted(information.documents, "document");
+    let labels = counted(information.classes.len() as u64, "label");
+    let each = of_labels as f64 / information.documents.max(1) as f64;
+    format!("{documents} with {labels}, {each:.2} a document")
 }
 
 /// As [`report`], for a partial, which has no expected performance yet.

@@ -74,9 +74,10 @@ fn histogram(svg: &mut Svg, bins: &[ReliabilityBin], x: &Scale, name: &str) {
 
 /// A sentence on the documents with probabilities around 0.9.
 fn finding(bin: &ReliabilityBin, what: &str) -> String {
-    let documents = grouped(bin.documents);
+    let [documents, positives] = [bin.documents, bin.positives].map(grouped);
+    let part = share(bin.positives, bin.documents);
     let [low, high] = [bin.interval.low, bin.interval.high];
-    let verdict = match bin.mean - share(bin.positives, bin.documents) {
+    let verdict = match bin.mean - part {
         _ if high - low > 0.3 => "too few to tell what 0.9 is worth",
         _ if low <= bin.mean && bin.mean <= high => "0.9 can be believed here",
         beyond if beyond > 0.05 => "0.9 is too high here",
@@ -84,12 +85,9 @@ fn finding(bin: &ReliabilityBin, what: &str) -> String {
         beyond if beyond > -0.05 => "0.9 can be believed here, it is a little too low",
         _ => "0.9 is too low here",
     };
+    let [part, low, high] = [part, low, high].map(percent);
     format!(
-        "Of {documents} documents given about 0.9 (0.85 to 0.95), {} {what}: {} ({} to {}); {verdict}.",
-        grouped(bin.positives),
-        percent(share(bin.positives, bin.documents)),
-        percent(low),
-        percent(high)
+        "Of {documents} documents given about 0.9 (0.85 to 0.95), {positives} {what}: {part} ({low} to {high}); {verdict}."
     )
 }
 

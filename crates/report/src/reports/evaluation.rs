@@ -61,22 +61,23 @@ pub struct EvaluationReport<'a> {
 impl EvaluationReport<'_> {
     /// Creates the page.
     pub fn page(&self) -> Page {
+        let documents = counted(self.evaluation.documents as u64, "document");
+        let labels = counted(self.evaluation.classes.len() as u64, "label");
         let (mut facts, figures, tables) = match &self.evaluation.confusion {
             Some(matrix) => {
+                let (accuracy, f1) = (matrix.accuracy(), matrix.macro_f1());
                 let absent = match matrix.n_absent() {
                     0 => String::new(),
                     n => format!(" (no document or verdict has {})", grouped(n as u64)),
                 };
-                let fact = format!(
-                    "{}, {}{absent}; accuracy {:.4}, macro F1 {:.4}.",
-                    counted(self.evaluation.documents as u64, "document"),
-                    counted(self.evaluation.classes.len() as u64, "label"),
-                    matrix.accuracy(),
-                    matrix.macro_f1()
-                );
+                let fact =
+                    format!("{documents}, {labels}{absent}; accuracy {accuracy:.4}, macro F1 {f1:.4}.");
                 (vec![fact], self.of_verdicts(matrix), vec![values(self.evaluation)])
             }
-            None => (facts(self.evaluation), vec![by_label(&self.evaluation.labels)], Vec::new()),
+            None => {
+                let facts = facts(self.evaluation, &format!("{documents} of {labels}"));
+                (facts, vec![by_label(&self.evaluation.labels)], Vec::new())
+            }
         };
         let learned = self.evaluation.learned.as_ref().and_then(LearnedDocuments::sentence);
         facts.extend(learned.map(|sentence| format!("{sentence}.")));
@@ -135,29 +136,18 @@ impl EvaluationReport<'_> {
 }
 
 /// The figures of all labels together, where documents have many.
-fn facts(evaluation: &Evaluation) -> Vec<String> {
+fn facts(evaluation: &Evaluation, what: &str) -> Vec<String> {
     let of = |key: &str| evaluation.figure(key).unwrap_or_default();
+    let [micro_f1, macro_f1, log_loss] = ["micro_f1", "macro_f1", "log_loss"].map(of);
+    let ([precision, recall], exact) = (["precision", "recall"].map(of), 100.0 * of("exact"));
+    let [one, three, five] = ["precision_at_1", "precision_at_3", "precision_at_5"].map(of);
     vec![
+        format!("{what}: micro F1 {micro_f1:.4}, macro F1 {macro_f1:.4}."),
         format!(
-            "{} of {}: micro F1 {:.4}, macro F1 {:.4}.",
-            counted(evaluation.documents as u64, "document"),
-            counted(evaluation.classes.len() as u64, "label"),
-            of("micro_f1"),
-            of("macro_f1")
+            "Precision {precision:.4}, recall {recall:.4}; {exact:.2} % of the documents have exactly the labels given."
         ),
-        format!(
-            "Precision {:.4}, recall {:.4}; {:.2} % of the documents have exactly the labels given.",
-            of("precision"),
-            of("recall"),
-            100.0 * of("exact")
-        ),
-        format!(
-            "Precision of the likeliest label {:.4}, of three {:.4}, of five {:.4}.",
-            of("precision_at_1"),
-            of("precision_at_3"),
-            of("precision_at_5")
-        ),
-        format!("Log loss {:.4} nats a document, summed over labels.", of("log_loss")),
+        format!("Precision of the likeliest label {one:.4}, of three {three:.4}, of five {five:.4}."),
+        format!("Log loss {log_loss:.4} nats a document, summed over labels."),
     ]
 }
 

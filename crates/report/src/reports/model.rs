@@ -24,13 +24,10 @@ pub fn model_page(
     suspects: &[Mislabel],
 ) -> Result<Page> {
     let information = filter.information();
-    let mut facts = vec![format!(
-        "A model of {} of {}: {}, {} bytes.",
-        counted(information.documents, "document"),
-        information.recipe.kind,
-        counted(information.size.terms as u64, "term"),
-        grouped(information.file.bytes as u64)
-    )];
+    let (documents_of, terms) =
+        (counted(information.documents, "document"), counted(information.size.terms as u64, "term"));
+    let (kind, bytes) = (information.recipe.kind, grouped(information.file.bytes as u64));
+    let mut facts = vec![format!("A model of {documents_of} of {kind}: {terms}, {bytes} bytes.")];
     facts.extend(information.expected.map(|expected| expectation(filter, expected)));
     let mut figures = vec![documents(filter)];
     let n_labels = if n_terms == 0 { 0 } else { n_labels };
