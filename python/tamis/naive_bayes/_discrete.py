@@ -16,19 +16,32 @@ class MultinomialNB(MatrixNB):
 
     Parameters
     ----------
-    {alpha}
-    {force_alpha}
-    {priors}
+    alpha : float or array-like of shape (n_features,), default=1.0
+        Added to each count of a class, so that a feature never seen in a class keeps a probability. 1 is
+        Laplace smoothing.
+    force_alpha : bool, default=True
+        Use `alpha` as it is. If False, an alpha below 1e-10 becomes 1e-10, with a warning.
+    fit_prior : bool, default=True
+        Learn the classes' prior probabilities from the rows. If False, all classes are equally probable.
+    class_prior : array-like of shape (n_classes,), default=None
+        Prior probabilities to use instead of learned ones, in the order of `classes_`.
 
     Attributes
     ----------
-    {classes_}
-    {class_log_prior_}
+    classes_ : ndarray of shape (n_classes,)
+        The labels, sorted.
+    class_count_ : ndarray of shape (n_classes,)
+        Rows of each class, weighted.
+    class_log_prior_ : ndarray of shape (n_classes,)
+        Logarithms of the prior probabilities, in nats.
     feature_count_ : ndarray of shape (n_classes, n_features)
         Sums of each feature by class, without `alpha`.
     feature_log_prob_ : ndarray of shape (n_classes, n_features)
         ``log P(feature | class)``, in nats.
-    {n_features_in_}
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Their names, if all columns had names of type str.
 
     Examples
     --------
@@ -57,8 +70,11 @@ class ComplementNB(MatrixNB):
 
     Parameters
     ----------
-    {alpha}
-    {force_alpha}
+    alpha : float or array-like of shape (n_features,), default=1.0
+        Added to each count of a class, so that a feature never seen in a class keeps a probability. 1 is
+        Laplace smoothing.
+    force_alpha : bool, default=True
+        Use `alpha` as it is. If False, an alpha below 1e-10 becomes 1e-10, with a warning.
     fit_prior : bool, default=True
         Learn the prior probabilities from the rows. Used only if there is one class.
     class_prior : array-like of shape (n_classes,), default=None
@@ -68,8 +84,12 @@ class ComplementNB(MatrixNB):
 
     Attributes
     ----------
-    {classes_}
-    {class_log_prior_}
+    classes_ : ndarray of shape (n_classes,)
+        The labels, sorted.
+    class_count_ : ndarray of shape (n_classes,)
+        Rows of each class, weighted.
+    class_log_prior_ : ndarray of shape (n_classes,)
+        Logarithms of the prior probabilities, in nats.
     feature_all_ : ndarray of shape (n_features,)
         Sums of each feature over all classes.
     feature_count_ : ndarray of shape (n_classes, n_features)
@@ -77,7 +97,10 @@ class ComplementNB(MatrixNB):
     feature_log_prob_ : ndarray of shape (n_classes, n_features)
         Weights of the features: ``-log P(feature | other classes)``, in nats; divided by their sum with
         `norm`.
-    {n_features_in_}
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Their names, if all columns had names of type str.
 
     Examples
     --------
@@ -130,20 +153,31 @@ class BernoulliNB(MatrixNB):
     ----------
     alpha : float or array-like of shape (n_features,), default=1.0
         Added to the rows that have a feature and to those that lack it. 1 is Laplace smoothing.
-    {force_alpha}
+    force_alpha : bool, default=True
+        Use `alpha` as it is. If False, an alpha below 1e-10 becomes 1e-10, with a warning.
     binarize : float or None, default=0.0
         A feature is present if its value is above this. None: values are 0 and 1 already.
-    {priors}
+    fit_prior : bool, default=True
+        Learn the classes' prior probabilities from the rows. If False, all classes are equally probable.
+    class_prior : array-like of shape (n_classes,), default=None
+        Prior probabilities to use instead of learned ones, in the order of `classes_`.
 
     Attributes
     ----------
-    {classes_}
-    {class_log_prior_}
+    classes_ : ndarray of shape (n_classes,)
+        The labels, sorted.
+    class_count_ : ndarray of shape (n_classes,)
+        Rows of each class, weighted.
+    class_log_prior_ : ndarray of shape (n_classes,)
+        Logarithms of the prior probabilities, in nats.
     feature_count_ : ndarray of shape (n_classes, n_features)
         Rows of each class that have each feature, without `alpha`.
     feature_log_prob_ : ndarray of shape (n_classes, n_features)
         ``log P(feature is present | class)``, in nats.
-    {n_features_in_}
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Their names, if all columns had names of type str.
 
     Examples
     --------

@@ -24,7 +24,10 @@ class GaussianNB(NaiveBayes):
 
     Attributes
     ----------
-    {classes_}
+    classes_ : ndarray of shape (n_classes,)
+        The labels, sorted.
+    class_count_ : ndarray of shape (n_classes,)
+        Rows of each class, weighted.
     class_prior_ : ndarray of shape (n_classes,)
         The prior probabilities.
     epsilon_ : float
@@ -33,7 +36,10 @@ class GaussianNB(NaiveBayes):
         Mean of each feature by class.
     var_ : ndarray of shape (n_classes, n_features)
         Variance of each feature by class, `epsilon_` included.
-    {n_features_in_}
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Their names, if all columns had names of type str.
 
     Examples
     --------
