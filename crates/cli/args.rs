@@ -18,8 +18,8 @@ mod vectors;
 pub(crate) use self::decision::{DecisionArgs, VerdictArgs};
 pub(crate) use self::input::{GroupArgs, InputArgs, LabelsArgs, ListArgs, TableArgs, TextCommandArgs};
 pub(crate) use self::model::{
-    ChangeArgs, ModelArg, ModelArgs, lock, refuse_to_replace, refuse_to_replace_all_but_partials,
-    refuse_to_replace_taught,
+    ChangeArgs, ModelArg, ModelArgs, lock, needs_terms, refuse_to_replace,
+    refuse_to_replace_all_but_partials, refuse_to_replace_taught,
 };
 pub(crate) use self::recipe::{RecipeArgs, listed, say_chosen_terms, say_left_out};
 pub(crate) use self::scoring::{ScoringArgs, UnlabelledArgs};

@@ -1,9 +1,10 @@
 //! Arguments for the model of a command, and for changing it.
 
+use std::fmt::Display;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
 use tamis_program::{counted, make_private, open_model, say, shown_path, variable};
 use tamis_train::distributed::Partial;
@@ -185,4 +186,14 @@ pub(crate) fn refuse_to_replace(path: &Path, replace: bool) -> Result<()> {
         bail!("{}: there is already a model; --replace replaces it", shown_path(path));
     }
     Ok(())
+}
+
+/// Says what needs the terms of documents if a model does not remember them, and what to do about that.
+pub(crate) fn needs_terms(what: impl Display, hint: &str) -> impl Fn(Error) -> anyhow::Error {
+    move |error| match error.kind() {
+        ErrorKind::TermsNotStored => {
+            anyhow!("{what}: expected a model that remembers the terms of its documents{hint}")
+        }
+        _ => error.into(),
+    }
 }

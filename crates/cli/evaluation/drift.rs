@@ -5,15 +5,15 @@ use std::ffi::OsString;
 use std::io::{BufRead, Write};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use clap::Args;
 use serde_json::json;
 use tamis_program::{Stream, counted, grouped, json_line, note, shown, shown_path};
 use tamis_report::drift_page;
+use tamis_train::Classes;
 use tamis_train::evaluate::{Drift, DriftReference, DriftSample, MovedTerm, NewDocuments};
-use tamis_train::{Classes, ErrorKind, Filter};
 
-use crate::args::{InputArgs, ModelArg};
+use crate::args::{InputArgs, ModelArg, needs_terms};
 use crate::input::{Corpus, SourceScope, open};
 use crate::output::{Canvas, LogEvent, StatsEntry, bar, file_name, parse_line, print_out, write_page};
 
@@ -77,7 +77,9 @@ pub(crate) fn run(args: &DriftArgs) -> Result<u8> {
         true => None,
         false => Some(Corpus::find_for(&args.paths, SourceScope::WhatIsThere, &args.input, recipe)?),
     };
-    let reference = hold_out(&filter, &path)?;
+    let reference = DriftReference::new(&filter);
+    let reference =
+        reference.map_err(needs_terms(shown_path(&path), ", which tamis train --documents makes"))?;
     let (new, unreadable) = match &corpus {
         Some(corpus) => {
             let finished = corpus.for_each(
@@ -133,16 +135,6 @@ fn read_logs<'a>(
         note!("no verdicts logged by tamis");
     }
     Ok(new)
-}
-
-fn hold_out<'a>(filter: &'a Filter, path: &Path) -> Result<DriftReference<'a>> {
-    match DriftReference::new(filter) {
-        Err(error) if error.kind() == ErrorKind::TermsNotStored => bail!(
-            "{}: expected a model that remembers the terms of its documents, which tamis train --documents makes",
-            shown_path(path)
-        ),
-        reference => Ok(reference?),
-    }
 }
 
 fn print(out: &mut impl Write, drift: &Drift, classes: &Classes) -> Result<()> {

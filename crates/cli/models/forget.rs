@@ -6,14 +6,14 @@ use std::ffi::OsString;
 use std::io::Write;
 use std::path::Path;
 
-use anyhow::{Result, anyhow, bail};
+use anyhow::{Result, bail};
 use clap::Args;
 use tamis_program::{DAY, ERROR, commit, counted, done, grouped, named, say, shown, shown_path};
 use tamis_train::{
     ErrorKind, Filter, KnownDocument, LearnOptions, Learner, Scoring, document_name, split_labels,
 };
 
-use crate::args::{ChangeArgs, InputArgs, ModelArg};
+use crate::args::{ChangeArgs, InputArgs, ModelArg, needs_terms};
 use crate::formats::labels::learned_as;
 use crate::input::SourceScope;
 use crate::models::learn::{ProgressArgs, corpus, for_each};
@@ -206,15 +206,9 @@ pub(crate) fn expire(args: &ExpireArgs) -> Result<u8> {
     let before = learner.filter().information().expected;
     let n_old = old.iter().map(|(_, old)| old.len() as u64).sum();
     if !args.dry_run && n_old > 0 {
+        let hint = ", got one with digests only; nothing was forgotten. Train it again with --documents";
         for (label, digest) in old.iter().flat_map(|(label, old)| old.iter().map(move |old| (label, old.1))) {
-            learner.forget_digest(Some(label), digest).map_err(|error| match error.kind() {
-                ErrorKind::TermsNotStored => anyhow!(
-                    "{}: expected a model that remembers the terms of its documents, got one with digests only; \
-                    nothing was forgotten. Train it again with --documents",
-                    shown_path(&path)
-                ),
-                _ => error.into(),
-            })?;
+            learner.forget_digest(Some(label), digest).map_err(needs_terms(shown_path(&path), hint))?;
         }
         // all in one step, with new thresholds
         learner.compact()?;
@@ -283,13 +277,7 @@ pub(crate) fn retrain(args: &RetrainArgs) -> Result<u8> {
     let path = args.model.path()?;
     drop(args.model.open()?);
     let mut learner = Learner::open(&path, args.change.options()).map_err(named(&path))?;
-    learner.retrain().map_err(|error| match error.kind() {
-        ErrorKind::TermsNotStored => anyhow!(
-            "{}: expected a model that remembers the terms of its documents; train it again",
-            shown_path(&path)
-        ),
-        _ => error.into(),
-    })?;
+    learner.retrain().map_err(needs_terms(shown_path(&path), "; train it again"))?;
     let information = learner.filter().information();
     let documents = information.size.documents as u64;
     if matches!(information.scoring, Scoring::RobinsonFisher(_)) {

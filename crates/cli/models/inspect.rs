@@ -11,9 +11,9 @@ use serde_json::json;
 use tamis_program::{ERROR, counted, day, expectation, grouped, named, say, shown, shown_path, told};
 use tamis_report::{Mislabel, model_page};
 use tamis_train::information::{ClassTotals, Suspect};
-use tamis_train::{ClassId, ErrorKind, Filter, Information, Keep, Scoring};
+use tamis_train::{ClassId, Error, ErrorKind, Filter, Information, Keep, Scoring};
 
-use crate::args::{InputArgs, ModelArg};
+use crate::args::{InputArgs, ModelArg, needs_terms};
 use crate::input::{Corpus, SourceScope};
 use crate::models::card::ModelCard;
 use crate::models::facts::{describe_json, print_facts, print_reals, print_terms};
@@ -138,16 +138,13 @@ impl<'a> Suspects<'a> {
     fn find(args: &InspectArgs, filter: &'a Filter) -> Result<Self> {
         let is_asked = args.suspects.is_some();
         let files = find_files(&args.sources, &args.input, filter)?;
+        let are_unknown =
+            |error: &Error| matches!(error.kind(), ErrorKind::TermsNotStored | ErrorKind::Settings);
         let all = match tamis_train::evaluate::suspects(filter) {
-            Ok(suspects) => suspects,
-            Err(error) => match error.kind() {
-                ErrorKind::TermsNotStored | ErrorKind::Settings if !is_asked => Vec::new(),
-                ErrorKind::TermsNotStored => bail!(
-                    "--suspects: expected a model that remembers the terms of its documents, which tamis train \
-                     --documents makes"
-                ),
-                _ => return Err(error.into()),
-            },
+            Err(error) if !is_asked && are_unknown(&error) => Vec::new(),
+            suspects => {
+                suspects.map_err(needs_terms("--suspects", ", which tamis train --documents makes"))?
+            }
         };
         Ok(Suspects { filter, all, files })
     }
