@@ -53,11 +53,8 @@ impl TamisFilter {
     }
 
     fn change(&self, change: impl FnOnce(&mut Learner) -> Result<bool>) -> CallResult<bool> {
-        let Some(path) = &self.path else {
-            return Err(
-                "expected a model that was opened by tamis_open, got one of bytes, which has no file".into(),
-            );
-        };
+        let none = "expected a model that was opened by tamis_open, got one of bytes, which has no file";
+        let path = self.path.as_ref().ok_or(none)?;
         let mut learner = Learner::open(path, LearnOptions::default()).map_err(|error| self.named(&error))?;
         let changed = change(&mut learner).and_then(|changed| learner.commit().map(|_| changed));
         drop(learner);

@@ -118,9 +118,17 @@ fn words_of(path: &Path) -> Result<Vec<String>> {
 
 /// Prints a note if there are more terms than words.
 pub(crate) fn say_chosen_terms(information: &Information<'_>) {
-    let chosen = chosen_terms(information);
-    if !chosen.is_empty() {
-        let terms = listed(&[&["words"], &chosen[..]].concat(), "and");
+    let tried = information.chosen.map_or(&[][..], |chosen| &chosen.refinements);
+    let chosen = || tried.iter().filter(|tried| tried.is_chosen()).map(|tried| tried.refinement);
+    let are_terms = |refinement: &Refinement| match refinement {
+        // all lengths take the place of four characters
+        Refinement::Pieces => chosen().all(|of| of != Refinement::AllPieces),
+        Refinement::Regularisation => false,
+        Refinement::AllPieces | Refinement::Pairs | Refinement::Signs => true,
+    };
+    let names: Vec<_> = chosen().filter(are_terms).map(Refinement::name).collect();
+    if !names.is_empty() {
+        let terms = listed(&[&["words"], &names[..]].concat(), "and");
         note!("{terms} are terms, since they predict held-out documents better");
     }
 }
@@ -136,19 +144,6 @@ pub(crate) fn say_left_out(merged: &Information<'_>, models: &[Filter]) {
     if !gone.is_empty() {
         note!("left out {}, since not all models have them as terms", listed(&gone, "and"));
     }
-}
-
-/// The names of the terms beside words that training chose.
-fn chosen_terms(information: &Information<'_>) -> Vec<&'static str> {
-    let tried = information.chosen.map_or(&[][..], |chosen| &chosen.refinements);
-    let chosen = || tried.iter().filter(|tried| tried.is_chosen()).map(|tried| tried.refinement);
-    let are_terms = |refinement: &Refinement| match refinement {
-        // all lengths take the place of four characters
-        Refinement::Pieces => chosen().all(|of| of != Refinement::AllPieces),
-        Refinement::Regularisation => false,
-        Refinement::AllPieces | Refinement::Pairs | Refinement::Signs => true,
-    };
-    chosen().filter(are_terms).map(Refinement::name).collect()
 }
 
 /// `one, two and three`, with this word in place of `and`.

@@ -3,7 +3,6 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use anyhow::{Result, bail};
 use clap::Args;
 use tamis_train::evaluate::{HeldOutLabels, HeldOutScore};
 use tamis_train::{ClassId, Classes, Decision};
@@ -69,18 +68,6 @@ pub(crate) struct EvaluateArgs {
     pub(crate) recipe: RecipeArgs,
     #[command(flatten)]
     pub(crate) scoring: ScoringArgs,
-}
-
-impl EvaluateArgs {
-    /// Refuses the options that an existing model does not need.
-    pub(super) fn check_for_model(&self) -> Result<()> {
-        let is_of_training = self.table.target.is_some() || !self.unlabelled.unlabelled.is_empty();
-        let only_seed = ScoringArgs { seed: self.scoring.seed, ..Default::default() };
-        if self.recipe != Default::default() || self.scoring != only_seed || is_of_training {
-            bail!("options of training: expected --folds or --online, since an existing model has its own");
-        }
-        Ok(())
-    }
 }
 
 /// Scores of documents, with the labels and thresholds that they are judged by.

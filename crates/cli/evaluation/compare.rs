@@ -139,9 +139,8 @@ fn is_model(path: &Path) -> bool {
 fn word_list(path: &Path) -> Option<PathBuf> {
     let is_list = |path: &Path| path.is_file() && path.file_stem().is_some_and(|stem| stem == "wordlist");
     if is_list(path) {
-        return Some(
-            path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new(".")).into(),
-        );
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        return Some(folder.unwrap_or(Path::new(".")).into());
     }
     let names = ["db", "qdbm", "lmdb", "kct", "tch"].map(|end| path.join(format!("wordlist.{end}")));
     names.iter().any(|name| is_list(name)).then(|| path.to_owned())

@@ -134,10 +134,8 @@ impl<'a> Comparison<'a> {
     fn conclusion(&self, pair: &Pair) -> Vec<String> {
         let [a, b] = pair.sides.map(|place| self.sides[place].name);
         let wrong = pair.sides.map(|place| self.figures[place].wrong);
-        let is_b_better = wrong[1] < wrong[0];
-        let (better, fewer, more) =
-            if is_b_better { (b, wrong[1], wrong[0]) } else { (a, wrong[0], wrong[1]) };
-        let [fewer, more] = [fewer, more].map(grouped);
+        let better = if wrong[1] < wrong[0] { b } else { a };
+        let [fewer, more] = [wrong[0].min(wrong[1]), wrong[0].max(wrong[1])].map(grouped);
         let share = format!("in {} such comparisons.", share_text(pair.p));
         let counts = format!("{better} has fewer wrong or unsure ({fewer}, not {more}); chance alone");
         let verdicts = if wrong[0] == wrong[1] {

@@ -10,6 +10,7 @@ use tamis_report::{EvaluationReport, Mislabel};
 use tamis_train::evaluate::{Evaluation, HeldOutLabels, HeldOutScore, LearnedDocuments, LearningStep};
 use tamis_train::{ClassId, Classes, Document, Filter, Score};
 
+use crate::args::ScoringArgs;
 use crate::evaluation::arguments::{EvaluateArgs, EvaluationRun, Outcomes};
 use crate::evaluation::hold_out::by_learning;
 use crate::evaluation::report::print_evaluation;
@@ -83,7 +84,11 @@ pub(crate) fn evaluated(args: &EvaluateArgs, is_compared: bool) -> Result<Evalua
     if args.folds.is_some() || args.online {
         return by_learning(args);
     }
-    args.check_for_model()?;
+    let is_of_training = args.table.target.is_some() || !args.unlabelled.unlabelled.is_empty();
+    let only_seed = ScoringArgs { seed: args.scoring.seed, ..Default::default() };
+    if args.recipe != Default::default() || args.scoring != only_seed || is_of_training {
+        bail!("options of training: expected --folds or --online, since an existing model has its own");
+    }
     let mut filter = args.model.open()?;
     args.decision.apply(&mut filter)?;
     let classes = filter.classes();

@@ -211,7 +211,7 @@ fn hold_out(
         return Ok(Outcomes::One(examples.into_iter().map(held_out).collect::<Result<_>>()?));
     };
     if options.recipe.kind != Kind::Table {
-        remove_copies(&options, &mut examples)?;
+        examples = without_copies(&options, examples)?;
     }
     let own: Vec<_> = examples.iter().map(|example| example.held.view()).collect();
     let others: Vec<_> = unlabelled.iter().map(|example| example.held.view()).collect();
@@ -250,20 +250,21 @@ fn say_together(kind: Kind, scores: &[HeldOutScore]) {
 }
 
 /// Keeps only the documents that count.
-fn remove_copies(options: &TrainOptions, examples: &mut Vec<EvaluationDocument>) -> Result<()> {
+fn without_copies(
+    options: &TrainOptions,
+    examples: Vec<EvaluationDocument>,
+) -> Result<Vec<EvaluationDocument>> {
     let mut of_words = options.clone();
     of_words.refinements.clear();
     let mut trainer = Trainer::new(of_words)?;
-    let mut counts = Vec::with_capacity(examples.len());
-    for example in &*examples {
+    let mut kept = Vec::with_capacity(examples.len());
+    for example in examples {
         let before = trainer.n_documents();
-        let document = example.held.view();
-        let added = trainer.add_in_group(&example.label, example.group.as_deref(), document.document());
+        let EvaluationDocument { label, group, held, .. } = &example;
+        let added = trainer.add_in_group(label, group.as_deref(), held.view().document());
         added.with_context(|| shown_path(&example.name))?;
-        counts.push(trainer.n_documents() > before);
+        kept.extend((trainer.n_documents() > before).then_some(example));
     }
     say_equal(&trainer, false);
-    let mut counts = counts.into_iter();
-    examples.retain(|_| counts.next().unwrap_or(true));
-    Ok(())
+    Ok(kept)
 }

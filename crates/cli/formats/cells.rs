@@ -112,12 +112,9 @@ impl CellSyntax {
                     (cell, &bytes[end..])
                 }
                 Some(inside) => {
-                    let refused = |what| {
-                        format!(
-                            "expected a delimiter after the quotes of cell {}, got {what}",
-                            cells.len() + 1
-                        )
-                    };
+                    let at = cells.len() + 1;
+                    let refused =
+                        |what| format!("expected a delimiter after the quotes of cell {at}, got {what}");
                     let end = self.closing(inside).ok_or_else(|| refused("no end of them"))?;
                     let beyond = &inside[end + 1..];
                     let beyond = if self.is_padded { after_blanks(beyond) } else { beyond };

@@ -153,9 +153,9 @@ impl<R: BufRead> Iterator for TableReader<R> {
 /// The error for a row whose end is not found.
 fn unclosed(rest: &[u8], is_last: bool) -> io::Error {
     if !is_last {
+        let most = LONGEST >> 20;
         return io::Error::other(format!(
-            "expected a row of at most {} MiB, got more; the rest is not read",
-            LONGEST >> 20
+            "expected a row of at most {most} MiB, got more; the rest is not read"
         ));
     }
     let lines = memchr_iter(b'\n', rest).count() + usize::from(!rest.ends_with(b"\n"));

@@ -37,14 +37,11 @@ pub(crate) fn print_facts(out: &mut impl Write, canvas: Option<Canvas>, filter: 
         false => writeln!(out, "terms       {}{pieces}{markup}", describe(&recipe.tokenizer))?,
     }
     print_scoring(out, filter)?;
-    let remembered = match (information.stored.keep, information.stored.names) {
-        (Keep::Vectors, true) => "with their terms and names",
-        (Keep::Vectors, false) => "with their terms",
-        (Keep::Digests, true) => "by their digests and names",
-        (Keep::Digests, false) => "by their digests",
-    };
+    let remembered =
+        if information.stored.keep == Keep::Vectors { "with their terms" } else { "by their digests" };
+    let names = if information.stored.names { " and names" } else { "" };
     let [learned, distinct] = [*documents, information.size.documents as u64].map(grouped);
-    writeln!(out, "documents   {learned} learned, {distinct} distinct ones remembered {remembered}")?;
+    writeln!(out, "documents   {learned} learned, {distinct} distinct ones remembered {remembered}{names}")?;
     let (terms, used) = (counted(information.size.terms as u64, "term"), grouped(information.size.features));
     writeln!(out, "vocabulary  {terms}, {used} of them used")?;
     let since = match (information.file.segments as u64, information.file.log_bytes as u64) {
@@ -132,11 +129,9 @@ fn print_mixed(out: &mut impl Write, columns: &[Column], chosen: &MixedChoices) 
     let MixedChoices { shrinkage, trust: Trust { reals, categories, texts }, losses, .. } = *chosen;
     let Some([textbook, chosen]) = losses else { return Ok(()) };
     let has = |kinds: &[ColumnKind]| columns.iter().any(|column| kinds.contains(&column.kind));
+    let shared = 100.0 * shrinkage;
     let powers = [
-        (
-            &[ColumnKind::Gaussian][..],
-            format!("{reals:.4} numbers ({:.0} % of variances shared)", 100.0 * shrinkage),
-        ),
+        (&[ColumnKind::Gaussian][..], format!("{reals:.4} numbers ({shared:.0} % of variances shared)")),
         (&[ColumnKind::Categorical, ColumnKind::Bernoulli], format!("{categories:.4} categories")),
         (&[ColumnKind::Text], format!("{texts:.4} texts")),
     ];
@@ -168,10 +163,8 @@ fn print_chosen(
     let Choices { alpha, idf_power, tau, strength, .. } = chosen.choices;
     let Choices { stack: [counts, correction, columns, vector, offset], parts: [less, each], .. } =
         *chosen.in_use();
-    match options.correction {
-        true => writeln!(out, "likelihood  weighted, correction on (C {})", options.regularisation)?,
-        false => writeln!(out, "likelihood  weighted, correction off")?,
-    }
+    let c = format!("on (C {})", options.regularisation);
+    writeln!(out, "likelihood  weighted, correction {}", if options.correction { &c } else { "off" })?;
     let given = |is_given| if is_given { " (given)" } else { "" };
     let [of_alpha, of_power] = [options.alpha.is_some(), options.idf_power.is_some()].map(given);
     writeln!(out, "smoothing   alpha {}{of_alpha}, idf power {idf_power}{of_power}", alpha.alpha())?;
@@ -190,11 +183,8 @@ fn print_chosen(
         let of = |of: &TauTrial| (of.tau == tau, format!("{:.4} on {}", of.loss, of.tau));
         let (own, others): (Vec<_>, Vec<_>) = chosen.taus.iter().map(of).partition(|(is_own, _)| *is_own);
         let losses: Vec<_> = own.into_iter().chain(others).map(|(_, loss)| loss).collect();
-        let why = if losses.is_empty() {
-            String::new()
-        } else {
-            format!(": held-out log loss {}", losses.join(", "))
-        };
+        let losses = losses.join(", ");
+        let why = if losses.is_empty() { losses } else { format!(": held-out log loss {losses}") };
         writeln!(out, "correction  on {tau} of the counts{why}")?;
         let since = if chosen.refitted.is_some() { " (refitted to what was learned since)" } else { "" };
         let beside =

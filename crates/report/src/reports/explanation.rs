@@ -75,14 +75,9 @@ fn shaded(words: &[ExplainedWord], colours: [&str; 2]) -> Option<String> {
             return running(text);
         }
         let (bare, behind) = text.split_at(text.trim_end().len());
-        format!(
-            "<mark class=\"{}\" style=\"--s:{:.0}%\" title=\"{}\">{}</mark>{}",
-            colours[usize::from(*contribution < 0.0)],
-            8.0 + 62.0 * share,
-            nats(*contribution),
-            running(bare),
-            running(behind)
-        )
+        let (bare, behind, adds) = (running(bare), running(behind), nats(*contribution));
+        let (class, strength) = (colours[usize::from(*contribution < 0.0)], 8.0 + 62.0 * share);
+        format!("<mark class=\"{class}\" style=\"--s:{strength:.0}%\" title=\"{adds}\">{bare}</mark>{behind}")
     };
     let text: String = words.iter().map(shade).collect();
     (!words.is_empty()).then(|| format!("<p class=\"words\"><bdi>{text}</bdi></p>"))

@@ -119,13 +119,10 @@ fn expectation(filter: &Filter, expected: HeldOutPerformance) -> String {
                 if spam != positive_class(filter.classes()) {
                     wrong.reverse();
                 }
-                let label =
-                    |class: ClassId| Name(filter.classes().label(class).unwrap_or_default()).to_string();
-                let [lost, missed] = wrong;
+                let label = |class: ClassId| Name(filter.classes().label(class).unwrap_or_default());
+                let ([lost, missed], [ham, spam]) = (wrong, [1 - spam, spam].map(label));
                 return format!(
-                    "To expect on {on}: {lost} of {} lost, {missed} of {} missed or unsure.",
-                    label(1 - spam),
-                    label(spam)
+                    "To expect on {on}: {lost} of {ham} lost, {missed} of {spam} missed or unsure."
                 );
             }
             (negatives + positives - false_positives - missed, negatives + positives)
