@@ -301,7 +301,7 @@ mod tests {
         for (by, content) in [(By::Copy, "1"), (By::Link, "2"), (By::Move, "3")] {
             std::fs::write(&source, content).unwrap();
             let place = InputFile::found(source.clone(), None, Holds::One);
-            let item = Item { file: &place, number: None, at: 0, content: Content::File };
+            let item = Item { file: &place, number: None, member: None, at: 0, content: Content::File };
             assert!(file(&item, &folder, by, &mut taken).unwrap());
         }
         assert!(!source.exists());
