@@ -1,6 +1,6 @@
 //! What a file is, by its bytes.
 
-use memchr::memmem;
+use memchr::{memchr_iter, memmem};
 
 use crate::marks::{FOREIGN, Mark, STREAMS};
 use crate::xml::{Piece, for_each_piece};
@@ -52,7 +52,8 @@ impl Format {
     /// assert_eq!(Format::of(b"%PDF- is the mark of a PDF"), None);
     /// ```
     pub fn of(bytes: &[u8]) -> Option<Format> {
-        let has = |at: usize, mark: &[u8]| bytes.get(at..).is_some_and(|rest| rest.starts_with(mark));
+        // the first byte tells most of them apart, which is faster
+        let has = |at: usize, mark: &[u8]| bytes.get(at) == mark.first() && bytes[at..].starts_with(mark);
         if has(0, b"PK\x03\x04") || has(0, b"PK\x05\x06") || has(0, b"PK\x07\x08PK\x03\x04") {
             return Some(of_archive(bytes));
         }
@@ -205,12 +206,13 @@ fn local_files(bytes: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
 /// Whether a PDF begins within the first 1,024 bytes: at the very start, behind blank lines, or at the start of a
 /// line behind binary data. A mail or text may mention its mark.
 fn is_pdf(bytes: &[u8]) -> bool {
-    memmem::find_iter(&bytes[..bytes.len().min(1024 + 5)], b"%PDF-").any(|at| {
+    memchr_iter(b'%', &bytes[..bytes.len().min(1024)]).any(|at| {
         let (before, after) = bytes.split_at(at);
-        let is_version = matches!(after.get(5..8), Some([b'0'..=b'9', b'.', b'0'..=b'9']));
-        let blank = before.strip_prefix(b"\xef\xbb\xbf").unwrap_or(before).trim_ascii_start().is_empty();
+        let is_version = matches!(after, [b'%', b'P', b'D', b'F', b'-', b'0'..=b'9', b'.', b'0'..=b'9', ..]);
+        let is_blank =
+            || before.strip_prefix(b"\xef\xbb\xbf").unwrap_or(before).trim_ascii_start().is_empty();
         let is_junk = || before.iter().any(|byte| matches!(byte, 0..=8 | 0x1b));
-        is_version && (blank || is_junk())
+        is_version && (is_blank() || is_junk())
     })
 }
 
