@@ -47,17 +47,6 @@ pub use settings::{
 /// Parsers of what clients send, for fuzzing.
 #[doc(hidden)]
 pub mod parsers {
-    /// Packets of an MTA.
-    pub mod milter {
-        pub use crate::door::milter::packet::{
-            Macros, Packet, PacketError, PacketFrame, ProtocolOptions, announced, parse,
-        };
-    }
-
-    /// Requests of spamd's protocol.
-    pub mod spamd {
-        pub use crate::door::spamd::request::{
-            BadLine, MOST_HEAD, Method, SpamdRequest, head_end, message, parse,
-        };
-    }
+    pub use crate::door::milter::packet as milter;
+    pub use crate::door::spamd::request as spamd;
 }

@@ -4,7 +4,7 @@
 //! through this door. A message that cannot be scored is accepted without a verdict or tempfailed, as
 //! `milter.on_error` says; when a connection ends early, the MTA's own default applies.
 
-pub(crate) mod packet;
+pub mod packet;
 pub(crate) mod reply;
 pub(crate) mod session;
 

@@ -4,7 +4,7 @@
 //! The forms of the answers are those of spamd 4.0.1, byte for byte; its scale too: spam begins at 5.0.
 
 pub(crate) mod reply;
-pub(crate) mod request;
+pub mod request;
 
 use std::io;
 
