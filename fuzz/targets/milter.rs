@@ -4,16 +4,16 @@ use tamis_server::parsers::milter::{Packet, announced, parse};
 
 pub fn run(data: &[u8]) {
     let mut rest = data;
-    while let Ok(Some(framed)) = parse(rest) {
-        assert!((5..=rest.len()).contains(&framed.length));
-        let (bytes, after) = rest.split_at(framed.length);
+    while let Ok(Some((packet, length))) = parse(rest) {
+        assert!((5..=rest.len()).contains(&length));
+        let (bytes, after) = rest.split_at(length);
         // a packet is complete with its last byte, and what follows does not change it
         assert_eq!(announced(bytes), Ok(Some(bytes.len())));
-        assert_eq!(parse(bytes), Ok(Some(framed)));
+        assert_eq!(parse(bytes), Ok(Some((packet, length))));
         for end in [0, 3, 4, bytes.len() / 2, bytes.len() - 1] {
             assert_eq!(parse(&bytes[..end.min(bytes.len() - 1)]), Ok(None));
         }
-        check(&framed.packet, &bytes[5..]);
+        check(&packet, &bytes[5..]);
         rest = after;
     }
     if let Ok(None) = parse(rest) {

@@ -129,9 +129,9 @@ impl Input {
         let mut taken = 0;
         let next = loop {
             match parse(&self.bytes[taken..]) {
-                Ok(Some(frame)) => {
-                    taken += frame.length;
-                    if session.take(&frame.packet, replies).await.is_break() {
+                Ok(Some((packet, length))) => {
+                    taken += length;
+                    if session.take(&packet, replies).await.is_break() {
                         break ControlFlow::Break(());
                     }
                 }

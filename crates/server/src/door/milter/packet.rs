@@ -75,57 +75,40 @@ impl<'a> Macros<'a> {
     }
 }
 
-/// A packet at the beginning of some bytes.
+/// Bytes that are not a packet: the length is 0 or above 1 MiB, no command has the letter, or its data end too early. What
+/// follows them cannot be read, and an MTA cannot be told more than that.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct PacketFrame<'a> {
-    /// What it says.
-    pub packet: Packet<'a>,
-    /// Its bytes, the length included.
-    pub length: usize,
-}
-
-/// Why bytes are not a packet. What follows them cannot be read.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[non_exhaustive]
-pub enum PacketError {
-    /// The length is 0 or above 1 MiB.
-    Length(u32),
-    /// No command has this letter.
-    Command(u8),
-    /// The data of this command end too early.
-    Data(u8),
-}
+pub struct BadPacket;
 
 /// The whole length of the packet that begins with these bytes; `None` if they are too few to tell.
 ///
 /// # Errors
 /// If a packet cannot be that long.
-pub fn announced(bytes: &[u8]) -> Result<Option<usize>, PacketError> {
+pub fn announced(bytes: &[u8]) -> Result<Option<usize>, BadPacket> {
     let Some((length, _)) = bytes.split_first_chunk::<LENGTH>() else { return Ok(None) };
-    let announced = u32::from_be_bytes(*length);
-    match usize::try_from(announced) {
+    match usize::try_from(u32::from_be_bytes(*length)) {
         Ok(length) if (1..=MOST).contains(&length) => Ok(Some(LENGTH + length)),
-        _ => Err(PacketError::Length(announced)),
+        _ => Err(BadPacket),
     }
 }
 
-/// The packet that these bytes begin with; `None` if it is not complete.
+/// The packet that these bytes begin with, and its bytes, the length included; `None` if it is not complete.
 ///
 /// # Errors
 /// If they cannot become a packet.
-pub fn parse(bytes: &[u8]) -> Result<Option<PacketFrame<'_>>, PacketError> {
+pub fn parse(bytes: &[u8]) -> Result<Option<(Packet<'_>, usize)>, BadPacket> {
     let Some(length) = announced(bytes)? else { return Ok(None) };
     let Some((command, data)) = bytes.get(LENGTH..length).and_then(<[u8]>::split_first) else {
         return Ok(None);
     };
-    Ok(Some(PacketFrame { packet: packet(*command, data)?, length }))
+    Ok(Some((packet(*command, data)?, length)))
 }
 
-fn packet(command: u8, data: &[u8]) -> Result<Packet<'_>, PacketError> {
+fn packet(command: u8, data: &[u8]) -> Result<Packet<'_>, BadPacket> {
     Ok(match command {
-        b'O' => Packet::Negotiate(terms(data).ok_or(PacketError::Data(command))?),
+        b'O' => Packet::Negotiate(terms(data).ok_or(BadPacket)?),
         // the first byte is the command that they are for
-        b'D' => Packet::Macros(Macros(data.get(1..).ok_or(PacketError::Data(command))?)),
+        b'D' => Packet::Macros(Macros(data.get(1..).ok_or(BadPacket)?)),
         b'C' => Packet::Connect(client_address(data)),
         b'H' => Packet::Helo,
         b'M' => Packet::Mail,
@@ -134,7 +117,7 @@ fn packet(command: u8, data: &[u8]) -> Result<Packet<'_>, PacketError> {
         b'T' => Packet::Data,
         b'U' => Packet::Unknown,
         b'L' => {
-            let colon = data.iter().position(|byte| *byte == 0).ok_or(PacketError::Data(command))?;
+            let colon = data.iter().position(|byte| *byte == 0).ok_or(BadPacket)?;
             let value = &data[colon + 1..];
             Packet::Header { name: &data[..colon], value: value.strip_suffix(b"\0").unwrap_or(value) }
         }
@@ -144,7 +127,7 @@ fn packet(command: u8, data: &[u8]) -> Result<Packet<'_>, PacketError> {
         b'A' => Packet::Abort,
         b'Q' => Packet::Quit,
         b'K' => Packet::QuitNewConnection,
-        other => return Err(PacketError::Command(other)),
+        _ => return Err(BadPacket),
     })
 }
 
@@ -178,7 +161,7 @@ mod tests {
     fn what_postfix_sends_is_understood() {
         let offer = b"\0\0\0\x0dO\0\0\0\x06\0\0\x01\xff\0\x1f\xff\xff";
         let terms = ProtocolOptions { version: 6, actions: 0x1ff, protocol: 0x1f_ffff };
-        assert_eq!(parse(offer), Ok(Some(PacketFrame { packet: Packet::Negotiate(terms), length: 17 })));
+        assert_eq!(parse(offer), Ok(Some((Packet::Negotiate(terms), 17))));
         let header = Packet::Header { name: b"Subject", value: b" hello" };
         for (command, data, expected) in [
             (b'C', &b"localhost\x004\x9c\x40127.0.0.1\0"[..], Packet::Connect(b"127.0.0.1")),
@@ -199,7 +182,7 @@ mod tests {
             (b'Q', b"", Packet::Quit),
         ] {
             let bytes = framed(command, data);
-            let found = PacketFrame { packet: expected, length: bytes.len() };
+            let found = (expected, bytes.len());
             assert_eq!(parse(&bytes), Ok(Some(found)));
             assert_eq!(parse(&[&bytes, &b"more"[..]].concat()), Ok(Some(found)));
             (0..bytes.len()).for_each(|end| assert_eq!(parse(&bytes[..end]), Ok(None), "{end}"));
@@ -209,7 +192,7 @@ mod tests {
     #[test]
     fn macros_are_found_by_their_whole_name() {
         let bytes = framed(b'D', b"Rj\0mx\0{rcpt_addr}\0b@example.org\0i\x004ABC\0odd");
-        let Ok(Some(PacketFrame { packet: Packet::Macros(macros), .. })) = parse(&bytes) else { panic!() };
+        let Ok(Some((Packet::Macros(macros), _))) = parse(&bytes) else { panic!() };
         assert_eq!(macros.value("i"), Some(&b"4ABC"[..]));
         assert_eq!(macros.value("{rcpt_addr}"), Some(&b"b@example.org"[..]));
         // neither a value nor the command is a name
@@ -219,16 +202,16 @@ mod tests {
     #[test]
     fn what_cannot_be_a_packet_is_refused_at_once() {
         let length = |n: u32| n.to_be_bytes();
-        assert_eq!(parse(&length(0)), Err(PacketError::Length(0)));
-        assert_eq!(parse(&length(u32::MAX)), Err(PacketError::Length(u32::MAX)));
+        assert_eq!(parse(&length(0)), Err(BadPacket));
+        assert_eq!(parse(&length(u32::MAX)), Err(BadPacket));
         let most = u32::try_from(MOST).unwrap();
         assert_eq!(announced(&length(most)), Ok(Some(4 + MOST)));
-        assert_eq!(announced(&length(most + 1)), Err(PacketError::Length(most + 1)));
+        assert_eq!(announced(&length(most + 1)), Err(BadPacket));
         for (command, data) in [(b'O', &b"\0\0\0\x06\0\0\0\0\0\0\0"[..]), (b'D', b""), (b'L', b"Subject")] {
-            assert_eq!(parse(&framed(command, data)), Err(PacketError::Data(command)));
+            assert_eq!(parse(&framed(command, data)), Err(BadPacket));
         }
-        assert_eq!(parse(&framed(b'S', b"TP")), Err(PacketError::Command(b'S')));
+        assert_eq!(parse(&framed(b'S', b"TP")), Err(BadPacket));
         // an HTTP client announces 1,195,725,856 bytes
-        assert_eq!(parse(b"GET / HTTP/1.1\r\n"), Err(PacketError::Length(0x4745_5420)));
+        assert_eq!(parse(b"GET / HTTP/1.1\r\n"), Err(BadPacket));
     }
 }
