@@ -4,7 +4,6 @@ pub(crate) mod http;
 pub(crate) mod milter;
 pub(crate) mod spamd;
 
-use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
@@ -12,7 +11,7 @@ use tokio::sync::mpsc;
 use tokio::time::sleep;
 
 use crate::net::{Connection, Listener, Stopping};
-use crate::record::{Door, Metrics};
+use crate::record::Door;
 use crate::service::CurrentService;
 
 /// The pause after a connection could not be accepted, as when the process has too many files open.
@@ -39,8 +38,9 @@ pub(crate) async fn accept(
             continue;
         };
         let (now, service, alive) = (service.get(), service.clone(), alive.clone());
-        let open = OpenConnection { door, metrics: now.metrics.clone() };
-        let n_open = 1 + now.metrics.connections[door as usize].fetch_add(1, Relaxed) as usize;
+        // dropped by a panic too
+        let open = now.metrics.connections[door as usize].clone();
+        let n_open = now.metrics.open_connections(door);
         let most = now.settings().connections_per_door();
         if n_open > most {
             now.metrics.refused.fetch_add(1, Relaxed);
@@ -79,17 +79,5 @@ async fn serve(door: Door, connection: Connection, service: CurrentService) {
         Door::Spamd => spamd::serve(connection, &service.get()).await,
         Door::Milter => milter::serve(connection, service).await,
         Door::Http | Door::Page => http::serve(door, connection, service).await,
-    }
-}
-
-/// Counts an open connection until it is dropped, by a panic too.
-struct OpenConnection {
-    door: Door,
-    metrics: Arc<Metrics>,
-}
-
-impl Drop for OpenConnection {
-    fn drop(&mut self) {
-        self.metrics.connections[self.door as usize].fetch_sub(1, Relaxed);
     }
 }

@@ -6,8 +6,8 @@ pub(crate) mod outbox;
 
 use std::collections::VecDeque;
 use std::fmt::Write as _;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use crate::lock::lock;
@@ -71,8 +71,8 @@ pub(crate) struct Metrics {
     pub(crate) defects: AtomicU64,
     /// Passwords that were wrong.
     pub(crate) wrong_passwords: AtomicU64,
-    /// Open connections by door.
-    pub(crate) connections: [AtomicU64; Door::ALL.len()],
+    /// By door, what each open connection holds a copy of.
+    pub(crate) connections: [Arc<()>; Door::ALL.len()],
     /// Messages by outcome, second by second, of the last minute.
     seconds_ago: Mutex<VecDeque<[u64; OUTCOMES.len()]>>,
     /// Commits of what was learned, and models retrained.
@@ -99,6 +99,11 @@ impl Metrics {
     /// Messages over all doors: spam, ham, unsure, other labels, errors, skipped.
     pub(crate) fn scored(&self) -> [u64; OUTCOMES.len()] {
         std::array::from_fn(|outcome| self.messages.iter().map(|door| door[outcome].load(Relaxed)).sum())
+    }
+
+    /// The number of open connections of a door.
+    pub(crate) fn open_connections(&self, door: Door) -> usize {
+        Arc::strong_count(&self.connections[door as usize]) - 1
     }
 
     /// Notes the messages so far; called every second.
@@ -172,7 +177,7 @@ impl Metrics {
         }
         writeln!(page, "# TYPE tamis_connections gauge\n# HELP tamis_connections Open connections by door.")?;
         for door in Door::ALL {
-            let n = self.connections[door as usize].load(Relaxed);
+            let n = self.open_connections(door);
             writeln!(page, "tamis_connections{{door=\"{}\"}} {n}", door.name())?;
         }
         for (name, help, value) in gauges {
