@@ -1,12 +1,11 @@
 //! Bodies of requests, as they arrive.
 
-use std::future::poll_fn;
-use std::pin::Pin;
 use std::time::Duration;
 
-use axum::body::{Body, Bytes, HttpBody};
+use axum::body::{Body, BodyDataStream, Bytes, HttpBody};
 use axum::http::header::CONTENT_ENCODING;
 use axum::http::{HeaderMap, StatusCode};
+use futures_util::TryStreamExt;
 use tokio::time::timeout;
 
 use crate::door::http::access::HttpContext;
@@ -21,7 +20,7 @@ use crate::service::admission::{Incoming, TooLong};
 pub(super) async fn read(
     context: &HttpContext,
     headers: &HeaderMap,
-    mut body: Body,
+    body: Body,
     too_long: TooLong,
 ) -> Result<Incoming, Refusal> {
     check_encoding(headers)?;
@@ -34,6 +33,7 @@ pub(super) async fn read(
     let mut incoming = context.service.incoming(too_long);
     let filled = timeout(limits.message(), async {
         let mut is_too_long = body.size_hint().lower() > most as u64;
+        let mut body = body.into_data_stream();
         while !is_too_long {
             let Some(chunk) = chunk_within(limits.idle(), &mut body).await? else { return Ok(()) };
             incoming.push(&chunk)?;
@@ -65,7 +65,10 @@ pub(super) fn check_encoding(headers: &HeaderMap) -> Result<(), Refusal> {
 ///
 /// # Errors
 /// If none arrive for `idle`, or the body breaks off.
-pub(super) async fn chunk_within(idle: Duration, body: &mut Body) -> Result<Option<Bytes>, Refusal> {
+pub(super) async fn chunk_within(
+    idle: Duration,
+    body: &mut BodyDataStream,
+) -> Result<Option<Bytes>, Refusal> {
     let chunk = timeout(idle, next_chunk(body)).await.map_err(|_| Refusal::too_slow())?;
     chunk.map_err(Refusal::bad_request)
 }
@@ -74,17 +77,6 @@ pub(super) async fn chunk_within(idle: Duration, body: &mut Body) -> Result<Opti
 ///
 /// # Errors
 /// If the body breaks off.
-pub(super) async fn next_chunk(body: &mut Body) -> Result<Option<Bytes>, String> {
-    loop {
-        match poll_fn(|cx| Pin::new(&mut *body).poll_frame(cx)).await {
-            None => return Ok(None),
-            Some(Err(error)) => return Err(format!("the body broke off: {error}")),
-            // trailers are of no use here
-            Some(Ok(frame)) => {
-                if let Ok(chunk) = frame.into_data() {
-                    return Ok(Some(chunk));
-                }
-            }
-        }
-    }
+pub(super) async fn next_chunk(body: &mut BodyDataStream) -> Result<Option<Bytes>, String> {
+    body.try_next().await.map_err(|error| format!("the body broke off: {error}"))
 }

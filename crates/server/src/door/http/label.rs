@@ -2,7 +2,7 @@
 
 use std::convert::Infallible;
 
-use axum::body::{Body, Bytes};
+use axum::body::{Body, BodyDataStream, Bytes};
 use axum::extract::Request as HttpRequest;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
@@ -34,8 +34,9 @@ pub(super) async fn label(context: SharedContext, request: HttpRequest) -> Resul
     check_may_ask(&context, request.headers(), query.model()?).await?;
     // so that a model that is missing is told by the status
     context.service.state(query.model()?)?;
-    let (parts, mut body) = request.into_parts();
+    let (parts, body) = request.into_parts();
     check_encoding(&parts.headers)?;
+    let mut body = body.into_data_stream();
     let idle = context.service.settings().limits.idle();
     let labeller = Labeller {
         chunk: chunk_within(idle, &mut body).await?.unwrap_or_default(),
@@ -83,7 +84,7 @@ struct Labeller {
     service: CurrentService,
     query: ScoreQuery,
     /// `None` at its end.
-    body: Option<Body>,
+    body: Option<BodyDataStream>,
     /// What was read of it and is not answered yet.
     chunk: Bytes,
     /// The beginning of the line that arrives.
