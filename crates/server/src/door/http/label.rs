@@ -7,7 +7,7 @@ use axum::extract::Request as HttpRequest;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
 use futures_util::stream::unfold;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use serde_json::value::RawValue;
 use tokio::task::yield_now;
 use tokio::time::{Instant, timeout_at};
@@ -15,7 +15,7 @@ use tokio::time::{Instant, timeout_at};
 use crate::door::http::access::{SharedContext, check_may_ask};
 use crate::door::http::body::{check_encoding, chunk_within, next_chunk};
 use crate::door::http::refusal::Refusal;
-use crate::door::http::v1::{JsonDocument, JsonVector, ScoreQuery, parse_json, query};
+use crate::door::http::v1::{PostedDocument, ScoreQuery, parse_json, query};
 use crate::models::request::ServiceError;
 use crate::record::Door;
 use crate::service::admission::{Incoming, TooLong};
@@ -52,18 +52,6 @@ pub(super) async fn label(context: SharedContext, request: HttpRequest) -> Resul
         Some((Ok::<_, Infallible>(answers), labeller))
     });
     Ok(([(CONTENT_TYPE, "application/x-ndjson")], Body::from_stream(answers)).into_response())
-}
-
-/// A line to label. What else it has is not kept.
-#[derive(Deserialize)]
-struct LabelLine<'a> {
-    /// Any JSON, as it was sent.
-    #[serde(borrow)]
-    id: Option<&'a RawValue>,
-    text: Option<String>,
-    mail: Option<String>,
-    #[serde(default)]
-    vector: JsonVector,
 }
 
 /// The answer to a line: a verdict, or its number, from 1, and why there is none.
@@ -160,19 +148,18 @@ async fn answer(
     }
     // it was checked when the request began
     let Ok(model) = query.model() else { return };
-    let parsed: Result<LabelLine<'_>, _> = line.map_err(ToString::to_string).and_then(parse_json);
+    let parsed: Result<PostedDocument<'_>, _> = line.map_err(ToString::to_string).and_then(parse_json);
     let (id, verdict) = match parsed {
-        Ok(LabelLine { id: Some(id), .. }) if id.get().len() > MOST_ID => {
+        Ok(PostedDocument { id: Some(id), .. }) if id.get().len() > MOST_ID => {
             (None, Err(format!("expected an id of at most {MOST_ID} bytes, got {}", id.get().len())))
         }
-        Ok(LabelLine { id, text, mail, vector }) => {
+        Ok(posted) => {
             let request = Request { probabilities: query.probabilities, ..Request::new(Door::Http, model) };
-            let json = JsonDocument { text, mail, vector };
-            let answer = match json.document() {
-                Ok(document) => service.score(&request, document.with_vector(&json.vector.0)).await,
+            let answer = match posted.document() {
+                Ok(document) => service.score(&request, document.with_vector(&posted.vector.0)).await,
                 Err(failure) => Err(failure),
             };
-            (id, answer.map(|answer| answer.with_reasons(None)).map_err(|failure| failure.to_string()))
+            (posted.id, answer.map(|answer| answer.with_reasons(None)).map_err(|failure| failure.to_string()))
         }
         Err(error) => (None, Err(error)),
     };

@@ -11,6 +11,7 @@ use axum::response::{IntoResponse, Response};
 use serde::de::{DeserializeOwned, Error as _, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::json;
+use serde_json::value::RawValue;
 use tamis_mail::{file_text, not_mail};
 use tamis_train::Document;
 
@@ -75,11 +76,17 @@ pub(super) fn query<T: DeserializeOwned>(uri: &Uri) -> Result<T, Refusal> {
     parsed.map(|Query(query)| query).map_err(|rejection| Refusal::unprocessable(rejection.body_text()))
 }
 
-/// A document in JSON: text, or a message, perhaps with a dense vector.
+/// A document that was posted: text, or a message, perhaps with a dense vector. What else JSON has is not kept.
 #[derive(Default, Deserialize)]
-pub(super) struct JsonDocument {
-    pub(super) text: Option<String>,
-    pub(super) mail: Option<String>,
+pub(super) struct PostedDocument<'a> {
+    /// Any JSON, as it was sent; the answer to one of many documents has it too.
+    #[serde(borrow)]
+    pub(super) id: Option<&'a RawValue>,
+    text: Option<Cow<'a, str>>,
+    mail: Option<String>,
+    /// A message that is not in JSON.
+    #[serde(skip)]
+    raw: Option<&'a [u8]>,
     #[serde(default)]
     pub(super) vector: JsonVector,
 }
@@ -128,15 +135,15 @@ pub(super) fn parse_json<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, S
     serde_json::from_slice(bytes).map_err(|error| error.to_string())
 }
 
-impl JsonDocument {
+impl PostedDocument<'_> {
     /// The document without its vector.
     ///
     /// # Errors
     /// If there is neither text nor mail, or both.
     pub(super) fn document(&self) -> Result<Document<'_>, ServiceError> {
-        match (&self.text, &self.mail) {
+        match (&self.text, self.mail.as_ref().map(String::as_bytes).or(self.raw)) {
             (Some(text), None) => Ok(Document::Text(text)),
-            (None, Some(mail)) => Ok(Document::Mail(mail.as_bytes())),
+            (None, Some(mail)) => Ok(Document::Mail(mail)),
             _ => Err(ServiceError::Request("expected \"text\" or \"mail\"".to_owned())),
         }
     }
@@ -164,47 +171,38 @@ impl BodyKind {
             )),
         }
     }
-}
 
-/// A document that was posted. Its bytes count as in flight until it is dropped.
-struct PostedDocument {
-    incoming: Incoming,
-    kind: BodyKind,
-    /// What JSON says.
-    json: JsonDocument,
-    /// The text of a file that is no mail.
-    text: Option<String>,
-}
-
-impl PostedDocument {
-    /// Reads the document of a request. A message that is only scored may be cut.
-    async fn read(context: &HttpContext, request: HttpRequest, too_long: TooLong) -> Result<Self, Refusal> {
-        let (parts, body) = request.into_parts();
-        let kind = BodyKind::from_headers(&parts.headers)?;
-        let too_long = if kind == BodyKind::Mail { too_long } else { TooLong::Refuse };
-        let incoming = read(context, &parts.headers, body, too_long).await?;
-        let json = match kind {
-            BodyKind::Json => parse_json(incoming.bytes()).map_err(Refusal::unprocessable)?,
-            BodyKind::Mail | BodyKind::Text => JsonDocument::default(),
+    /// What a body of this type holds. A file that is no mail is read as text.
+    fn parse(self, bytes: &[u8]) -> Result<PostedDocument<'_>, Refusal> {
+        let text = match (self, not_mail(bytes)) {
+            (BodyKind::Json, _) => return parse_json(bytes).map_err(Refusal::unprocessable),
+            (BodyKind::Mail, None) => {
+                return Ok(PostedDocument { raw: Some(bytes), ..PostedDocument::default() });
+            }
+            (BodyKind::Mail, Some(what)) => {
+                file_text(bytes).map_err(|_| format!("expected mail, got {what}"))
+            }
+            (BodyKind::Text, _) => {
+                let text = str::from_utf8(bytes).map(Cow::Borrowed);
+                text.map_err(|error| format!("expected text in UTF-8: {error}"))
+            }
         };
-        let what = if kind == BodyKind::Mail { not_mail(incoming.bytes()) } else { None };
-        let read =
-            what.map(|what| file_text(incoming.bytes()).map_err(|_| format!("expected mail, got {what}")));
-        let text = read.transpose().map_err(Refusal::unprocessable)?.map(Cow::into_owned);
-        Ok(PostedDocument { incoming, kind, json, text })
+        let text = Some(text.map_err(Refusal::unprocessable)?);
+        Ok(PostedDocument { text, ..PostedDocument::default() })
     }
+}
 
-    fn document(&self) -> Result<Document<'_>, Refusal> {
-        match self.kind {
-            BodyKind::Mail if let Some(text) = &self.text => Ok(Document::Text(text)),
-            BodyKind::Mail => Ok(Document::Mail(self.incoming.bytes())),
-            BodyKind::Text => match std::str::from_utf8(self.incoming.bytes()) {
-                Ok(text) => Ok(Document::Text(text)),
-                Err(error) => Err(Refusal::unprocessable(format!("expected text in UTF-8: {error}"))),
-            },
-            BodyKind::Json => Ok(self.json.document()?),
-        }
-    }
+/// Reads the document of a request. A message that is only scored may be cut. The bytes count as in flight until they are
+/// dropped.
+async fn read_document(
+    context: &HttpContext,
+    request: HttpRequest,
+    too_long: TooLong,
+) -> Result<(BodyKind, Incoming), Refusal> {
+    let (parts, body) = request.into_parts();
+    let kind = BodyKind::from_headers(&parts.headers)?;
+    let too_long = if kind == BodyKind::Mail { too_long } else { TooLong::Refuse };
+    Ok((kind, read(context, &parts.headers, body, too_long).await?))
 }
 
 /// `POST /v1/score` and `/v1/explain`. `usual` is the number of reasons if the query has none.
@@ -217,14 +215,15 @@ pub(super) async fn score(
     let model = query.model()?;
     let n_reasons = query.reasons.or(usual).map(|n| n.min(MOST_REASONS));
     check_may_ask(&context, request.headers(), model).await?;
-    let posted = PostedDocument::read(&context, request, TooLong::Cut).await?;
+    let (kind, incoming) = read_document(&context, request, TooLong::Cut).await?;
+    let posted = kind.parse(incoming.bytes())?;
     let request = Request {
         reasons: n_reasons.unwrap_or(0),
         probabilities: query.probabilities,
         ..Request::new(Door::Http, model)
     };
     let document = posted.document()?;
-    let answer = context.service.score(&request, document.with_vector(&posted.json.vector.0)).await?;
+    let answer = context.service.score(&request, document.with_vector(&posted.vector.0)).await?;
     Ok(Json(answer.with_reasons(n_reasons)).into_response())
 }
 
@@ -255,9 +254,10 @@ async fn correct(
     model: ModelId<'_>,
     feedback: Feedback,
 ) -> Result<FeedbackOutcome, Refusal> {
-    let posted = PostedDocument::read(context, request, TooLong::Refuse).await?;
+    let (kind, incoming) = read_document(context, request, TooLong::Refuse).await?;
+    let posted = kind.parse(incoming.bytes())?;
     let by = context.peer.to_string();
     let request = Request { by: &by, ..Request::new(Door::Http, model) };
     let document = posted.document()?;
-    Ok(context.service.correct(&request, feedback, document.with_vector(&posted.json.vector.0)).await?)
+    Ok(context.service.correct(&request, feedback, document.with_vector(&posted.vector.0)).await?)
 }
