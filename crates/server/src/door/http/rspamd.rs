@@ -28,30 +28,26 @@ const OWN_FIELDS: [&str; 2] = ["X-Tamis", "X-Tamis-Reasons"];
 const OTHER_FIELDS: [&str; 5] =
     ["X-Spam-Flag", "X-Spam-Status", "X-Spam-Level", "X-Spam-Score", "X-Bogosity"];
 
-/// Who the message is for: the recipients, or without any the user who asks.
-#[derive(Default)]
-struct Addressed {
-    recipients: Recipients,
-    is_user: bool,
-}
-
-impl Addressed {
-    fn new(headers: &HeaderMap) -> Self {
-        let mut it = Addressed::default();
-        for (name, most) in [("deliver-to", 1), ("rcpt", usize::MAX), ("user", 1)] {
-            headers.get_all(name).iter().take(most).for_each(|value| it.recipients.add(value.as_bytes()));
-            it.is_user = name == "user";
-            if it.recipients != Recipients::None {
-                break;
-            }
+/// Who the message is for: the recipients, or without any the user who asks, and whether it is that one.
+fn recipients(headers: &HeaderMap) -> (Recipients, bool) {
+    let (mut recipients, mut is_user) = (Recipients::None, false);
+    for (name, most) in [("deliver-to", 1), ("rcpt", usize::MAX), ("user", 1)] {
+        headers.get_all(name).iter().take(most).for_each(|value| recipients.add(value.as_bytes()));
+        is_user = name == "user";
+        if recipients != Recipients::None {
+            break;
         }
-        it
     }
+    (recipients, is_user)
 }
 
 /// The request that the headers make. `User` is who has signed in, where there are recipients.
-fn request<'a>(context: &HttpContext, headers: &'a HeaderMap, addressed: &'a Addressed) -> Request<'a> {
-    let Addressed { recipients, is_user } = addressed;
+fn request<'a>(
+    context: &HttpContext,
+    headers: &'a HeaderMap,
+    recipients: &'a Recipients,
+    is_user: bool,
+) -> Request<'a> {
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let envelope = Envelope {
         client: text("ip").trim().parse().ok(),
@@ -67,8 +63,8 @@ fn request<'a>(context: &HttpContext, headers: &'a HeaderMap, addressed: &'a Add
 pub(super) async fn check(context: SharedContext, http: HttpRequest) -> Result<Response, Refusal> {
     let (parts, body) = http.into_parts();
     let incoming = read(&context, &parts.headers, body, TooLong::Cut).await?;
-    let addressed = Addressed::new(&parts.headers);
-    let mut request = request(&context, &parts.headers, &addressed);
+    let (recipients, is_user) = recipients(&parts.headers);
+    let mut request = request(&context, &parts.headers, &recipients, is_user);
     if check_may_ask(&context, &parts.headers, request.model).await.is_err() {
         // a mail server needs a verdict in any case
         request.model = ModelId::Shared;
@@ -137,8 +133,8 @@ pub(super) async fn learn(
     let (parts, body) = http.into_parts();
     let incoming = read(&context, &parts.headers, body, TooLong::Refuse).await?;
     let by = context.peer.to_string();
-    let addressed = Addressed::new(&parts.headers);
-    let request = Request { by: &by, ..request(&context, &parts.headers, &addressed) };
+    let (recipients, is_user) = recipients(&parts.headers);
+    let request = Request { by: &by, ..request(&context, &parts.headers, &recipients, is_user) };
     let label = context.service.label(request.model, class)?;
     let document = Document::Mail(incoming.bytes());
     let outcome = context.service.correct(&request, Feedback::Learn(label), document).await?;
@@ -193,7 +189,7 @@ mod tests {
             for (name, value) in fields {
                 headers.append(*name, value.parse().unwrap());
             }
-            match Addressed::new(&headers).recipients {
+            match recipients(&headers).0 {
                 Recipients::One(user) => user,
                 _ => String::new(),
             }
