@@ -248,8 +248,8 @@ pub fn holds_verdict(name: &str) -> bool {
     is_verdict(name)
 }
 
-/// Whether fields of this name are written by tamis alone.
-fn is_own(name: &str) -> bool {
+/// Whether fields of this name are written by tamis alone. Case does not matter.
+pub fn is_own(name: &str) -> bool {
     ["x-tamis", "x-tamis-reasons", "x-tamis-label"].iter().any(|own| name.eq_ignore_ascii_case(own))
 }
 

@@ -4,7 +4,7 @@ use std::net::IpAddr;
 use std::ops::ControlFlow;
 use std::time::Duration;
 
-use tamis_mail::passthrough::holds_verdict;
+use tamis_mail::passthrough::{holds_verdict, is_own};
 use tamis_train::Document;
 use tokio::time::Instant;
 
@@ -198,7 +198,7 @@ struct Transaction {
     has_whole_header: bool,
     recipients: Recipients,
     /// Names of fields that hold verdicts, and the number of each.
-    verdicts: Vec<(Vec<u8>, u32)>,
+    verdicts: Vec<(String, u32)>,
     failure: Option<ServiceError>,
     /// When the first field or part of the body came.
     content_since: Option<Instant>,
@@ -231,9 +231,9 @@ impl Transaction {
     }
 
     fn count_verdict(&mut self, name: &[u8]) {
-        if !std::str::from_utf8(name).is_ok_and(|name| holds_verdict(name.trim_end())) {
+        let Some(name) = str::from_utf8(name).ok().filter(|name| holds_verdict(name.trim_end())) else {
             return;
-        }
+        };
         match self.verdicts.iter_mut().find(|(known, _)| known.eq_ignore_ascii_case(name)) {
             Some((_, n)) => *n += 1,
             None => self.verdicts.push((name.to_owned(), 1)),
@@ -285,19 +285,12 @@ impl Transaction {
     /// Deletes the verdicts that came with the message: forged or old ones. With `keep_headers`, only ours.
     fn delete_verdicts(&self, keep_headers: bool, replies: &mut Replies) {
         for (name, n) in &self.verdicts {
-            if !keep_headers || is_own(name) {
+            if !keep_headers || is_own(name.trim_end()) {
                 // each deletion moves those after it
-                (1..=*n).rev().for_each(|index| replies.delete(index, name));
+                (1..=*n).rev().for_each(|index| replies.delete(index, name.as_bytes()));
             }
         }
     }
-}
-
-/// Whether fields of this name are written by tamis alone.
-fn is_own(name: &[u8]) -> bool {
-    [&b"x-tamis"[..], b"x-tamis-reasons", b"x-tamis-label"]
-        .iter()
-        .any(|own| name.trim_ascii_end().eq_ignore_ascii_case(own))
 }
 
 #[cfg(test)]
