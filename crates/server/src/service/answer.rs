@@ -151,11 +151,7 @@ impl Answer {
 
     /// With at most `n` reasons, or none.
     pub(crate) fn with_reasons(mut self, n: Option<usize>) -> Self {
-        self.reasons = n.map(|n| {
-            let mut reasons = self.reasons.unwrap_or_default();
-            reasons.truncate(n);
-            reasons
-        });
+        self.reasons = n.map(|n| self.reasons.into_iter().flatten().take(n).collect());
         self
     }
 
