@@ -37,7 +37,7 @@ impl ModelFolder {
         let path = settings.directory.clone().or_else(|| variable("BOGOFILTER_DIR"));
         let path = path.or_else(|| variable("HOME").map(|home| home.join(".bogofilter")));
         let path = path.context("no folder: expected -d, BOGOFILTER_DIR or HOME to name one")?;
-        Ok(ModelFolder { path, parameters: settings.classification.robinson })
+        Ok(ModelFolder { path, parameters: settings.robinson })
     }
 
     pub(crate) fn model(&self) -> PathBuf {

@@ -23,7 +23,7 @@ use crate::folder::ModelFolder;
 use crate::mails::{Mails, complain};
 use crate::options::arguments::{Argument, cut};
 use crate::options::config::{BogofilterCall, read};
-use crate::options::settings::{BogofilterSettings, Bulk, Classification, Formats, Registration, Verbosity};
+use crate::options::settings::{BogofilterSettings, Bulk, Registration};
 
 /// Runs what the arguments (without the program's name) ask for and returns the exit status. A message to be passed on
 /// is written even if something fails.
@@ -134,7 +134,7 @@ impl<'a> Invocation<'a> {
     /// The folder of the model, created if it does not exist.
     fn folder(&self) -> Result<ModelFolder> {
         let folder = ModelFolder::locate(self.settings)?;
-        if self.settings.verbosity.debug_database && self.settings.verbosity.verbose > 1 {
+        if self.settings.debug_database && self.settings.verbose > 1 {
             self.debug(&format!("open {}", shown_path(&folder.model())))?;
         }
         folder.make()?;
@@ -146,7 +146,7 @@ impl<'a> Invocation<'a> {
 
     /// Writes a line of debug output: to standard error, or with -D to standard output.
     fn debug(&self, line: &str) -> Result<()> {
-        match self.settings.verbosity.debug_to_output {
+        match self.settings.debug_to_output {
             true => writeln!(std::io::stdout(), "{line}").context("standard output"),
             false => writeln!(std::io::stderr(), "{line}").context("standard error"),
         }
@@ -162,7 +162,7 @@ impl<'a> Invocation<'a> {
             let judged = model.ask(|filter| self.judge(filter, mail))?;
             self.update(folder, mail, judged.verdict)?;
             self.status = judged.verdict.class.status();
-            let Verbosity { verbose, quiet, terse, dataframe, .. } = self.settings.verbosity;
+            let BogofilterSettings { verbose, quiet, terse, dataframe, .. } = *self.settings;
             if verbose > 0 || terse || dataframe {
                 let named = name.filter(|_| verbose > 0 && !quiet);
                 out.write_all(&written(named, &judged.lines, &out)).context("standard output")?;
@@ -209,7 +209,7 @@ impl<'a> Invocation<'a> {
     }
 
     fn count_words(&mut self, filter: &Filter, mail: &[u8]) -> Result<()> {
-        if self.settings.verbosity.verbose > 0 {
+        if self.settings.verbose > 0 {
             let explanation = filter.explain(Document::Mail(mail), &mut self.scratch)?;
             self.words.extend(explanation.terms.into_iter().map(|term| term.term));
         }
@@ -219,7 +219,7 @@ impl<'a> Invocation<'a> {
     /// Writes what was learned, and says how much it was.
     fn commit(&self, mut learner: Learner) -> Result<()> {
         commit(&mut learner)?;
-        if self.settings.verbosity.verbose == 0 {
+        if self.settings.verbose == 0 {
             return Ok(());
         }
         let (words, messages) = (self.words.len(), self.messages);
@@ -229,7 +229,7 @@ impl<'a> Invocation<'a> {
 
     /// Registers a message under its verdict, if that is asked for and the verdict is not unsure.
     fn update(&mut self, folder: &ModelFolder, mail: &[u8], verdict: Bogosity) -> Result<()> {
-        let (Bogosity { class, spamicity }, least) = (verdict, self.settings.classification.thresh_update);
+        let (Bogosity { class, spamicity }, least) = (verdict, self.settings.thresh_update);
         let what = Registration {
             spam: class == MailClass::Spam && spamicity <= 1.0 - least,
             ham: class == MailClass::Ham && spamicity >= least,
@@ -245,10 +245,12 @@ impl<'a> Invocation<'a> {
     /// Returns the verdict on a message, and what to print about it.
     fn judge(&mut self, filter: &Filter, mail: &[u8]) -> Result<MessageReport> {
         let settings = self.settings;
-        let Classification { cutoffs, robinson, .. } = settings.classification;
         let score = filter.score_mail(mail, &mut self.scratch)?;
         let is_unknown = score.known_terms == 0 || has_no_words(mail);
-        let mut verdict = Bogosity::new(if is_unknown { robinson.robx } else { score.probability }, cutoffs);
+        let mut verdict = Bogosity::new(
+            if is_unknown { settings.robinson.robx } else { score.probability },
+            settings.cutoffs,
+        );
         let is_withheld = match verdict.class {
             // the part that was not read may be spam
             MailClass::Ham => self.scratch.limits_hit().text || score.doubt.is_some(),
@@ -259,10 +261,9 @@ impl<'a> Invocation<'a> {
             verdict.class = MailClass::Unsure;
         }
         let mut lines = Vec::new();
-        let Verbosity { verbose, terse, .. } = settings.verbosity;
-        if settings.passthrough || verbose > 0 || terse {
+        if settings.passthrough || settings.verbose > 0 || settings.terse {
             let facts = Facts { verdict, message: mail, messages: self.messages };
-            let format = if terse { &settings.formats.terse_format } else { &settings.formats.header_format };
+            let format = if settings.terse { &settings.terse_format } else { &settings.header_format };
             lines.push(line(format, settings, &facts)?);
         }
         lines.extend(report::lines(settings, filter, mail, verdict)?);
@@ -280,14 +281,13 @@ impl<'a> Invocation<'a> {
     }
 
     fn marked(&self, mail: &[u8], judged: &MessageReport) -> Head {
-        let Formats { header_name, header_place, spam_subject_tag, unsure_subject_tag, .. } =
-            &self.settings.formats;
+        let BogofilterSettings { header_name: name, header_place: place, .. } = self.settings;
         let subject_tag = match judged.verdict.class {
-            MailClass::Spam => spam_subject_tag,
-            MailClass::Unsure => unsure_subject_tag,
+            MailClass::Spam => &*self.settings.spam_subject_tag,
+            MailClass::Unsure => &self.settings.unsure_subject_tag,
             MailClass::Ham => "",
         };
-        head(mail, &Marks { name: header_name, place: header_place, lines: &judged.lines, subject_tag })
+        head(mail, &Marks { name, place, lines: &judged.lines, subject_tag })
     }
 
     /// Writes one message with its verdict, or unchanged if anything fails. The rest of a large message is copied.
@@ -406,7 +406,7 @@ mod tests {
             .concat();
         std::fs::write(&input, &mbox).unwrap();
         let mut settings =
-            BogofilterSettings { mbox: true, passthrough: true, ..BogofilterSettings::default() };
+            BogofilterSettings { mbox: true, passthrough: true, ..BogofilterSettings::usual() };
         (settings.file, settings.output) = (Some(input), Some(output.clone()));
         let mut session = Invocation::new(&settings, &[]);
         let judge = |_: &mut Invocation<'_>, mail: &[u8]| {

@@ -5,7 +5,7 @@ use tamis_mail::Message;
 use tamis_program::now;
 
 use crate::answers::numbers::{MOST_DECIMALS, Notation, expand, formatted, leading_number};
-use crate::options::settings::{BogofilterSettings, Formats};
+use crate::options::settings::BogofilterSettings;
 
 /// The class of a message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -80,7 +80,7 @@ fn convert<'f>(
     };
     let Some(letter) = behind.chars().next() else { return Ok((String::new(), "")) };
     let Bogosity { class, spamicity } = facts.verdict;
-    let format = &settings.formats.spamicity[usize::from(class.status())];
+    let format = &settings.spamicity_formats[usize::from(class.status())];
     let distance = if class == MailClass::Spam { 1.0 - spamicity } else { spamicity };
     let near = if is_delta && distance <= 0.001 { distance } else { spamicity };
     let number = |notation: Notation, value: f64, usual: usize| {
@@ -92,14 +92,14 @@ fn convert<'f>(
         'e' => number(Notation::Scientific, near, 2),
         'f' => number(Notation::Fixed, near, 6),
         'g' => number(Notation::Shortest, near, 6),
-        'o' => number(Notation::Scientific, settings.classification.cutoffs[0], 2),
+        'o' => number(Notation::Scientific, settings.cutoffs[0], 2),
         // the words and kind of a registration, for which no line is written
         'w' => "0".to_owned(),
         'r' => String::new(),
         'm' => facts.messages.to_string(),
         'D' => now(),
         '%' => "%".to_owned(),
-        _ => match text(letter, &settings.formats, facts) {
+        _ => match text(letter, settings, facts) {
             Some(text) => text.chars().take(precision.unwrap_or(usize::MAX)).collect(),
             None => bail!("expected a format of bogofilter's, got %{letter} in it"),
         },
@@ -108,15 +108,15 @@ fn convert<'f>(
 }
 
 /// The value of a conversion to text, which a precision shortens.
-fn text(letter: char, formats: &Formats, facts: &Facts<'_>) -> Option<String> {
+fn text(letter: char, settings: &BogofilterSettings, facts: &Facts<'_>) -> Option<String> {
     let field = |name: &str| {
         Message::parse(facts.message, &Default::default()).header(name).map(|value| value.trim().to_owned())
     };
     let known = |text: Option<String>| text.unwrap_or_else(|| "UNKNOWN".to_owned());
     Some(match letter {
-        'c' => formats.tags[usize::from(facts.verdict.class.status())].clone(),
-        'h' => formats.header_name.clone(),
-        'l' => formats.log_tag.clone(),
+        'c' => settings.tags[usize::from(facts.verdict.class.status())].clone(),
+        'h' => settings.header_name.clone(),
+        'l' => settings.log_tag.clone(),
         'v' => env!("CARGO_PKG_VERSION").to_owned(),
         'u' => std::env::var("LOGNAME").or_else(|_| std::env::var("USER")).unwrap_or_default(),
         'I' => known(field("message-id")),
@@ -149,9 +149,9 @@ mod tests {
         /// Formats come from a file, and messages from anyone.
         #[test]
         fn any_format_gives_a_line_or_an_error(format in "([%#.0-9a-zA-Z,-]|\\PC){0,30}", spamicity in 0.0..=1.0, message: Vec<u8>) {
-            let formats = Formats { spamicity: [0; 3].map(|_| format.clone()), ..Formats::default() };
-            let settings = BogofilterSettings { formats, ..BogofilterSettings::default() };
-            let verdict = Bogosity::new(spamicity, settings.classification.cutoffs);
+            let spamicity_formats = [0; 3].map(|_| format.clone());
+            let settings = BogofilterSettings { spamicity_formats, ..BogofilterSettings::usual() };
+            let verdict = Bogosity::new(spamicity, settings.cutoffs);
             let facts = Facts { verdict, message: &message, messages: 0 };
             for format in [&*format, "%p %d"] {
                 if let Ok(line) = line(format, &settings, &facts) {
@@ -173,9 +173,8 @@ mod tests {
         b"Received: from a ([192.0.2.7]) by b with ESMTP id 4AF2;\n\tMon\nMessage-ID: <1@x.org>\n\nHi\n";
 
     fn check(format: &str, spamicity: f64, expected: &str) {
-        let formats = Formats { log_tag: "tag".to_owned(), ..Formats::default() };
-        let settings = BogofilterSettings { formats, ..BogofilterSettings::default() };
-        let verdict = Bogosity::new(spamicity, settings.classification.cutoffs);
+        let settings = BogofilterSettings { log_tag: "tag".to_owned(), ..BogofilterSettings::usual() };
+        let verdict = Bogosity::new(spamicity, settings.cutoffs);
         let facts = Facts { verdict, message: MAIL, messages: 2 };
         assert_eq!(line(format, &settings, &facts).unwrap(), expected, "{format}");
     }
@@ -199,7 +198,7 @@ mod tests {
     fn an_unknown_conversion_is_an_error_and_no_line_ends_early() {
         let verdict = Bogosity { class: MailClass::Ham, spamicity: 0.0 };
         let facts = Facts { verdict, message: b"", messages: 0 };
-        assert!(line("%z", &BogofilterSettings::default(), &facts).is_err());
-        assert_eq!(line("a\nb%I", &BogofilterSettings::default(), &facts).unwrap(), "a bUNKNOWN");
+        assert!(line("%z", &BogofilterSettings::usual(), &facts).is_err());
+        assert_eq!(line("a\nb%I", &BogofilterSettings::usual(), &facts).unwrap(), "a bUNKNOWN");
     }
 }

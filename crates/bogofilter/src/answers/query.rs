@@ -45,9 +45,9 @@ pub(crate) fn version() -> String {
 
 /// The output of `-Q`.
 pub(crate) fn settings(settings: &BogofilterSettings) -> String {
-    let RobinsonFisher { robx, robs, min_dev } = settings.classification.robinson;
-    let [spam_cutoff, ham_cutoff] = settings.classification.cutoffs;
-    let [ns_esf, sp_esf] = settings.ignored.esf;
+    let RobinsonFisher { robx, robs, min_dev } = settings.robinson;
+    let [spam_cutoff, ham_cutoff] = settings.cutoffs;
+    let [ns_esf, sp_esf] = settings.esf;
     let mut out = format!("# bogofilter version {BOGOFILTER}\n\n");
     for (name, value) in [
         ("robx", robx),
@@ -74,32 +74,31 @@ pub(crate) fn settings(settings: &BogofilterSettings) -> String {
 /// The settings that are not numbers, in the order of printing, with empty lines between. The first element says
 /// whether a setting is printed only with `-QQ`.
 fn values(settings: &BogofilterSettings) -> Vec<(bool, &'static str, String)> {
-    let BogofilterSettings { classification, verbosity, formats, ignored, .. } = settings;
     let yes = |value: bool| if value { "Yes" } else { "No" }.to_owned();
     let or_none = |text: &str| if text.is_empty() { "''" } else { text }.to_owned();
-    let states = if classification.cutoffs[1] <= f64::EPSILON { 2 } else { 3 };
+    let states = if settings.cutoffs[1] <= f64::EPSILON { 2 } else { 3 };
     vec![
         (false, "", String::new()),
-        (false, "block-on-subnets", yes(ignored.block_on_subnets)),
-        (false, "encoding", if ignored.unicode { "utf-8" } else { "raw" }.to_owned()),
-        (false, "charset-default", ignored.charset_default.clone()),
-        (false, "replace-nonascii-characters", yes(ignored.replace_nonascii)),
-        (false, "stats-in-header", yes(formats.stats_in_header)),
-        (true, "report-unsure", yes(verbosity.unsure_stats)),
-        (false, "thresh-update", format!("{:.6}", classification.thresh_update)),
-        (false, "timestamp", yes(ignored.timestamp)),
+        (false, "block-on-subnets", yes(settings.block_on_subnets)),
+        (false, "encoding", if settings.unicode { "utf-8" } else { "raw" }.to_owned()),
+        (false, "charset-default", settings.charset_default.clone()),
+        (false, "replace-nonascii-characters", yes(settings.replace_nonascii)),
+        (false, "stats-in-header", yes(settings.stats_in_header)),
+        (true, "report-unsure", yes(settings.unsure_stats)),
+        (false, "thresh-update", format!("{:.6}", settings.thresh_update)),
+        (false, "timestamp", yes(settings.timestamp)),
         (false, "", String::new()),
-        (false, "spam-header-name", formats.header_name.clone()),
-        (false, "spam-header-place", or_none(&formats.header_place)),
-        (false, "spam-subject-tag", or_none(&formats.spam_subject_tag)),
-        (false, "unsure-subject-tag", or_none(&formats.unsure_subject_tag)),
-        (true, "syslog-tag", or_none(&formats.log_tag)),
-        (false, "header-format", formats.header_format.clone()),
-        (false, "terse-format", formats.terse_format.clone()),
-        (false, "log-header-format", ignored.log_header_format.clone()),
-        (false, "log-update-format", ignored.log_update_format.clone()),
-        (false, "spamicity-tags", formats.tags[..states].join(", ")),
-        (false, "spamicity-formats", formats.spamicity[..states].join(", ")),
+        (false, "spam-header-name", settings.header_name.clone()),
+        (false, "spam-header-place", or_none(&settings.header_place)),
+        (false, "spam-subject-tag", or_none(&settings.spam_subject_tag)),
+        (false, "unsure-subject-tag", or_none(&settings.unsure_subject_tag)),
+        (true, "syslog-tag", or_none(&settings.log_tag)),
+        (false, "header-format", settings.header_format.clone()),
+        (false, "terse-format", settings.terse_format.clone()),
+        (false, "log-header-format", settings.log_header_format.clone()),
+        (false, "log-update-format", settings.log_update_format.clone()),
+        (false, "spamicity-tags", settings.tags[..states].join(", ")),
+        (false, "spamicity-formats", settings.spamicity_formats[..states].join(", ")),
         (true, "user-config-file", shown_path(settings.user_config_file())),
     ]
 }

@@ -9,7 +9,7 @@ use tamis_train::{Document, Filter, Scratch};
 
 use crate::answers::layout::{Bogosity, MailClass};
 use crate::answers::numbers::Notation;
-use crate::options::settings::{BogofilterSettings, Verbosity};
+use crate::options::settings::BogofilterSettings;
 
 /// The table that is asked for.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -20,7 +20,7 @@ enum TableKind {
 }
 
 fn table_kind(settings: &BogofilterSettings, class: MailClass) -> Option<TableKind> {
-    let Verbosity { verbose, quiet, dataframe, unsure_stats, .. } = settings.verbosity;
+    let BogofilterSettings { verbose, quiet, dataframe, unsure_stats, .. } = *settings;
     match verbose.saturating_add(u8::from(settings.passthrough)) {
         _ if quiet => None,
         _ if dataframe => Some(TableKind::DataFrame),
@@ -43,7 +43,7 @@ pub(crate) fn lines(
     let totals = filter.information().totals;
     // ham first
     let spam = usize::from(filter.spam().unwrap_or(1));
-    let parameters = settings.classification.robinson;
+    let parameters = settings.robinson;
     let messages = [1 - spam, spam].map(|class| totals[class].documents as f64);
     let word = |term: &tamis_train::TermContribution| {
         let counts = [1 - spam, spam].map(|class| term.document_frequencies[class] as f64);
@@ -51,7 +51,7 @@ pub(crate) fn lines(
     };
     let mut words: Vec<WordRow> = explanation.terms.iter().map(word).collect();
     words.sort_by(|a, b| a.fw.total_cmp(&b.fw).then_with(|| a.text.cmp(&b.text)));
-    let in_header = settings.formats.stats_in_header;
+    let in_header = settings.stats_in_header;
     let table = WordTable { words, parameters, spamicity: verdict.spamicity, in_header };
     Ok(match kind {
         TableKind::Histogram => table.histogram(),
@@ -187,12 +187,8 @@ mod tests {
     #[test]
     fn a_table_is_made_where_one_is_asked_for() {
         let is_made = |verbose, passthrough, quiet| {
-            let verbosity = Verbosity { verbose, quiet, ..Verbosity::default() };
-            table_kind(
-                &BogofilterSettings { verbosity, passthrough, ..BogofilterSettings::default() },
-                MailClass::Ham,
-            )
-            .is_some()
+            let settings = BogofilterSettings { verbose, passthrough, quiet, ..BogofilterSettings::usual() };
+            table_kind(&settings, MailClass::Ham).is_some()
         };
         assert!(!is_made(0, true, false) && !is_made(1, false, false) && !is_made(2, false, true));
         assert!(is_made(2, false, false) && is_made(1, true, false));

@@ -30,7 +30,7 @@ const MOST_BYTES: u64 = 1 << 20;
 /// # Errors
 /// If an option lacks its value, a value or combination is invalid, or a file of `-c` or `-I` cannot be read.
 pub(crate) fn read(given: &[Argument], others: &[OsString]) -> Result<BogofilterCall> {
-    let mut settings = BogofilterSettings::default();
+    let mut settings = BogofilterSettings::usual();
     let mut reads_usual_files = true;
     for option in given {
         let (option, value) = match option {
@@ -49,7 +49,7 @@ pub(crate) fn read(given: &[Argument], others: &[OsString]) -> Result<Bogofilter
                 reads_usual_files = false;
                 read_file(Path::new(value.unwrap_or_default()), &mut settings)?;
             }
-            "verbosity" => settings.verbosity.verbose = settings.verbosity.verbose.saturating_add(1),
+            "verbosity" => settings.verbose = settings.verbose.saturating_add(1),
             "user-config-file" => option.apply(&mut settings, value)?,
             _ => (),
         }

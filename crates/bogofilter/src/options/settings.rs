@@ -41,100 +41,7 @@ impl Registration {
     }
 }
 
-/// How a message is classified.
-#[derive(Clone, Debug)]
-pub(crate) struct Classification {
-    /// A message is spam at or above the first cutoff, and ham up to the second.
-    pub(crate) cutoffs: [f64; 2],
-    /// The formula of a word list that is imported, and of the tables of words.
-    pub(crate) robinson: RobinsonFisher,
-    /// Distance from 0 and 1 within which `update` registers nothing.
-    pub(crate) thresh_update: f64,
-}
-
-impl Default for Classification {
-    fn default() -> Self {
-        Classification { cutoffs: [0.99, 0.45], robinson: RobinsonFisher::default(), thresh_update: 0.0 }
-    }
-}
-
-/// How much is printed.
-#[derive(Clone, Default, Debug)]
-pub(crate) struct Verbosity {
-    pub(crate) verbose: u8,
-    pub(crate) quiet: bool,
-    pub(crate) terse: bool,
-    /// How many times -T was given.
-    pub(crate) fixed_terse: u8,
-    pub(crate) unsure_stats: bool,
-    pub(crate) dataframe: bool,
-    pub(crate) debug_database: bool,
-    pub(crate) debug_to_output: bool,
-}
-
-/// The formats of lines and header fields.
-#[derive(Clone, Debug)]
-pub(crate) struct Formats {
-    pub(crate) header_name: String,
-    pub(crate) header_place: String,
-    pub(crate) header_format: String,
-    pub(crate) terse_format: String,
-    pub(crate) spam_subject_tag: String,
-    pub(crate) unsure_subject_tag: String,
-    pub(crate) log_tag: String,
-    /// For spam, ham and unsure.
-    pub(crate) tags: [String; 3],
-    pub(crate) spamicity: [String; 3],
-    pub(crate) stats_in_header: bool,
-}
-
-impl Default for Formats {
-    fn default() -> Self {
-        Formats {
-            header_name: "X-Bogosity".to_owned(),
-            header_place: String::new(),
-            header_format: "%h: %c, tests=bogofilter, spamicity=%p, version=%v".to_owned(),
-            terse_format: "%1.1c %f".to_owned(),
-            spam_subject_tag: String::new(),
-            unsure_subject_tag: String::new(),
-            log_tag: String::new(),
-            tags: ["Spam", "Ham", "Unsure"].map(str::to_owned),
-            spamicity: ["%0.6f"; 3].map(str::to_owned),
-            stats_in_header: true,
-        }
-    }
-}
-
-/// Settings without effect, which -Q shows.
-#[derive(Clone, Debug)]
-pub(crate) struct IgnoredSettings {
-    pub(crate) block_on_subnets: bool,
-    pub(crate) unicode: bool,
-    pub(crate) charset_default: String,
-    pub(crate) replace_nonascii: bool,
-    pub(crate) timestamp: bool,
-    /// For ham and spam.
-    pub(crate) esf: [f64; 2],
-    pub(crate) log_header_format: String,
-    pub(crate) log_update_format: String,
-}
-
-impl Default for IgnoredSettings {
-    fn default() -> Self {
-        IgnoredSettings {
-            block_on_subnets: false,
-            unicode: true,
-            charset_default: "iso-8859-1".to_owned(),
-            replace_nonascii: false,
-            timestamp: true,
-            esf: [1.0; 2],
-            log_header_format: "%h: %c, spamicity=%p, version=%v".to_owned(),
-            log_update_format: "register-%r, %w words, %m messages".to_owned(),
-        }
-    }
-}
-
-/// bogofilter's settings, by default as bogofilter has them.
+/// bogofilter's settings. [`usual`](Self::usual) are those that bogofilter has.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct BogofilterSettings {
     pub(crate) bulk: Bulk,
@@ -150,14 +57,53 @@ pub(crate) struct BogofilterSettings {
     pub(crate) exit_zero: bool,
     /// How many times -Q was given.
     pub(crate) query: u8,
-    pub(crate) classification: Classification,
-    pub(crate) verbosity: Verbosity,
-    pub(crate) formats: Formats,
-    pub(crate) ignored: IgnoredSettings,
     /// The folder of the model.
     pub(crate) directory: Option<PathBuf>,
     /// The user's configuration file, if not the usual one.
     pub(crate) user_config_file: Option<PathBuf>,
+
+    // how a message is classified
+    /// A message is spam at or above the first cutoff, and ham up to the second.
+    pub(crate) cutoffs: [f64; 2],
+    /// The formula of a word list that is imported, and of the tables of words.
+    pub(crate) robinson: RobinsonFisher,
+    /// Distance from 0 and 1 within which `update` registers nothing.
+    pub(crate) thresh_update: f64,
+
+    // how much is printed
+    pub(crate) verbose: u8,
+    pub(crate) quiet: bool,
+    pub(crate) terse: bool,
+    /// How many times -T was given.
+    pub(crate) fixed_terse: u8,
+    pub(crate) unsure_stats: bool,
+    pub(crate) dataframe: bool,
+    pub(crate) debug_database: bool,
+    pub(crate) debug_to_output: bool,
+
+    // lines and header fields
+    pub(crate) header_name: String,
+    pub(crate) header_place: String,
+    pub(crate) header_format: String,
+    pub(crate) terse_format: String,
+    pub(crate) spam_subject_tag: String,
+    pub(crate) unsure_subject_tag: String,
+    pub(crate) log_tag: String,
+    /// For spam, ham and unsure.
+    pub(crate) tags: [String; 3],
+    pub(crate) spamicity_formats: [String; 3],
+    pub(crate) stats_in_header: bool,
+
+    // without effect; -Q shows them
+    pub(crate) block_on_subnets: bool,
+    pub(crate) unicode: bool,
+    pub(crate) charset_default: String,
+    pub(crate) replace_nonascii: bool,
+    pub(crate) timestamp: bool,
+    /// For ham and spam.
+    pub(crate) esf: [f64; 2],
+    pub(crate) log_header_format: String,
+    pub(crate) log_update_format: String,
 }
 
 impl BogofilterSettings {
@@ -174,22 +120,22 @@ impl BogofilterSettings {
         if let Some(output) = self.output.as_ref().filter(|_| !self.passthrough) {
             say!("bogofilter: -O {}: of no effect without -p", output.display());
         }
-        if self.registration.any() && (self.update || self.verbosity.dataframe) {
+        if self.registration.any() && (self.update || self.dataframe) {
             bail!("-u and -R: expected none of -s, -n, -S and -N with them");
         }
         if self.bulk == Bulk::None && !others.is_empty() {
             bail!("expected options only, got {}; -B takes the names of files", others[0].display());
         }
-        match self.verbosity.fixed_terse {
+        match self.fixed_terse {
             0 => (),
             1 => {
-                self.formats.terse_format = "%1.1c %-8.6g".to_owned();
-                self.formats.tags = Formats::default().tags;
+                self.terse_format = "%1.1c %-8.6g".to_owned();
+                self.tags = ["Spam", "Ham", "Unsure"].map(str::to_owned);
             }
-            2 => self.formats.terse_format = "%0.16f".to_owned(),
+            2 => self.terse_format = "%0.16f".to_owned(),
             _ => bail!("-T: expected it once or twice"),
         }
-        self.verbosity.verbose = self.verbosity.verbose.max(u8::from(self.verbosity.fixed_terse > 0));
+        self.verbose = self.verbose.max(u8::from(self.fixed_terse > 0));
         self.mbox |= self.bulk == Bulk::None && self.registration.any();
         match &self.file {
             Some(path) => fs::metadata(path).map(drop).with_context(|| format!("-I {}", shown_path(path))),
@@ -207,7 +153,7 @@ mod tests {
 
     /// Applies options, each by its letter or its name.
     fn set(options: &[(&str, Option<&str>)]) -> Result<BogofilterSettings> {
-        let mut settings = BogofilterSettings::default();
+        let mut settings = BogofilterSettings::usual();
         for (key, value) in options {
             let option = match key.as_bytes() {
                 [letter] => BogofilterOption::by_letter(*letter),
@@ -220,14 +166,14 @@ mod tests {
 
     #[test]
     fn numbers_in_a_list_may_be_left_out() {
-        let cutoffs = |text| set(&[("o", Some(text))]).unwrap().classification.cutoffs;
+        let cutoffs = |text| set(&[("o", Some(text))]).unwrap().cutoffs;
         assert_eq!(cutoffs("0.9,0.1"), [0.9, 0.1]);
         assert_eq!(cutoffs(",0.3"), [0.99, 0.3]);
         assert_eq!(cutoffs("0.5"), [0.5, 0.45]);
         assert_eq!(cutoffs("abc"), [0.99, 0.45]);
         let settings = set(&[("m", Some("0.1,,0.3"))]).unwrap();
         let expected = RobinsonFisher { min_dev: 0.1, robs: 0.0178, robx: 0.3 };
-        assert_eq!(settings.classification.robinson, expected);
+        assert_eq!(settings.robinson, expected);
     }
 
     #[test]
@@ -239,9 +185,9 @@ mod tests {
             ("stats-in-header", Some("no")),
         ])
         .unwrap();
-        assert_eq!(settings.formats.header_name, "X-Spam");
-        assert_eq!(settings.formats.tags, ["S", "h", "u"]);
-        assert_eq!((settings.classification.cutoffs[1], settings.formats.stats_in_header), (0.1, false));
+        assert_eq!(settings.header_name, "X-Spam");
+        assert_eq!(settings.tags, ["S", "h", "u"]);
+        assert_eq!((settings.cutoffs[1], settings.stats_in_header), (0.1, false));
         assert!(set(&[("terse", Some("maybe"))]).is_err());
     }
 
@@ -253,6 +199,6 @@ mod tests {
         assert!(set(&[("s", None), ("u", None)]).is_err());
         let moved = set(&[("S", None), ("n", None)]).unwrap();
         assert!(moved.registration.any() && moved.mbox);
-        assert_eq!(set(&[("T", None)]).unwrap().verbosity.verbose, 1);
+        assert_eq!(set(&[("T", None)]).unwrap().verbose, 1);
     }
 }

@@ -8,7 +8,7 @@ use anyhow::{Result, bail, ensure};
 use tamis_program::say;
 use tamis_train::options::RobinsonFisher;
 
-use crate::options::settings::{BogofilterSettings, Bulk, Verbosity};
+use crate::options::settings::{BogofilterSettings, Bulk};
 
 /// An option: its letter and its name, one of which may be empty.
 pub(crate) struct BogofilterOption {
@@ -60,29 +60,29 @@ static OPTIONS: [BogofilterOption; 72] = {
         row("", "max-token-len", true, Ignored),
         row("", "max-multi-token-len", true, Ignored),
         row("", "multi-token-count", true, Ignored),
-        row("", "unicode", true, YesNo(|s| &mut s.ignored.unicode)),
+        row("", "unicode", true, YesNo(|s| &mut s.unicode)),
         row("V", "version", false, CommandLine),
         row("v", "verbosity", false, CommandLine),
         row("e", "ham-true", false, Flag(|s| &mut s.exit_zero)),
         row("", "token-count", true, Ignored),
         row("", "token-count-min", true, Ignored),
         row("", "token-count-max", true, Ignored),
-        row("", "block-on-subnets", true, YesNo(|s| &mut s.ignored.block_on_subnets)),
-        row("", "charset-default", true, Text(|s| &mut s.ignored.charset_default)),
+        row("", "block-on-subnets", true, YesNo(|s| &mut s.block_on_subnets)),
+        row("", "charset-default", true, Text(|s| &mut s.charset_default)),
         row("", "user-config-file", true, Other(|s, text| s.user_config_file = Some(stripped(text).into()))),
-        row("", "replace-nonascii-characters", true, YesNo(|s| &mut s.ignored.replace_nonascii)),
+        row("", "replace-nonascii-characters", true, YesNo(|s| &mut s.replace_nonascii)),
         row("", "db-transaction", true, Ignored),
         row("y", "timestamp-date", true, Checked(|_, text| check_date(text))),
         row("", "db-log-autoremove", true, Ignored),
         row("", "db-txn-durable", true, Ignored),
         row("B", "classify-files", false, Other(|s, _| s.bulk = Bulk::Arguments)),
-        row("L", "syslog-tag", true, Other(|s, text| s.formats.log_tag = text.to_owned())),
+        row("L", "syslog-tag", true, Other(|s, text| s.log_tag = text.to_owned())),
         row("M", "classify-mbox", false, Flag(|s| &mut s.mbox)),
         row("N", "unregister-nonspam", false, Flag(|s| &mut s.registration.unham)),
-        row("R", "dataframe", false, Flag(|s| &mut s.verbosity.dataframe)),
+        row("R", "dataframe", false, Flag(|s| &mut s.dataframe)),
         row("S", "unregister-spam", false, Flag(|s| &mut s.registration.unspam)),
-        row("T", "fixed-terse-format", false, Other(|s, _| count_fixed_terse(&mut s.verbosity))),
-        row("U", "report-unsure", false, YesNo(|s| &mut s.verbosity.unsure_stats)),
+        row("T", "fixed-terse-format", false, Other(|s, _| count_fixed_terse(s))),
+        row("U", "report-unsure", false, YesNo(|s| &mut s.unsure_stats)),
         row("b", "classify-stdin", false, Other(|s, _| s.bulk = Bulk::Input)),
         row("d", "bogofilter-dir", true, Path(|s| &mut s.directory)),
         row("", "nonspam-exits-zero", false, Flag(|s| &mut s.exit_zero)),
@@ -91,43 +91,74 @@ static OPTIONS: [BogofilterOption; 72] = {
         row("p", "passthrough", false, Flag(|s| &mut s.passthrough)),
         row("s", "register-spam", false, Flag(|s| &mut s.registration.spam)),
         row("u", "update-as-scored", false, Flag(|s| &mut s.update)),
-        row("x", "debug-flags", true, Other(|s, text| s.verbosity.debug_database |= text.contains('d'))),
-        row("D", "debug-to-stdout", false, Flag(|s| &mut s.verbosity.debug_to_output)),
+        row("x", "debug-flags", true, Other(|s, text| s.debug_database |= text.contains('d'))),
+        row("D", "debug-to-stdout", false, Flag(|s| &mut s.debug_to_output)),
         row("H", "no-header-tags", false, Ignored),
         row("Q", "query", false, Other(|s, _| s.query = s.query.saturating_add(1))),
         row("k", "db-cachesize", true, Ignored),
-        row("", "ns-esf", true, Number(|s| &mut s.ignored.esf[0])),
-        row("", "sp-esf", true, Number(|s| &mut s.ignored.esf[1])),
-        row("", "ham-cutoff", true, Number(|s| &mut s.classification.cutoffs[1])),
-        row("", "header-format", true, Text(|s| &mut s.formats.header_format)),
-        row("", "log-header-format", true, Text(|s| &mut s.ignored.log_header_format)),
-        row("", "log-update-format", true, Text(|s| &mut s.ignored.log_update_format)),
-        row("", "min-dev", true, Number(|s| &mut s.classification.robinson.min_dev)),
-        row("", "robs", true, Number(|s| &mut s.classification.robinson.robs)),
-        row("", "robx", true, Number(|s| &mut s.classification.robinson.robx)),
-        row("", "spam-cutoff", true, Number(|s| &mut s.classification.cutoffs[0])),
-        row("", "spam-header-name", true, Text(|s| &mut s.formats.header_name)),
-        row("", "spam-header-place", true, Text(|s| &mut s.formats.header_place)),
-        row("", "spam-subject-tag", true, Text(|s| &mut s.formats.spam_subject_tag)),
-        row("", "spamicity-formats", true, Other(|s, text| set_three(&mut s.formats.spamicity, text))),
-        row("", "spamicity-tags", true, Other(|s, text| set_three(&mut s.formats.tags, text))),
-        row("", "stats-in-header", true, YesNo(|s| &mut s.formats.stats_in_header)),
-        row("", "terse", true, YesNo(|s| &mut s.verbosity.terse)),
-        row("", "terse-format", true, Text(|s| &mut s.formats.terse_format)),
-        row("", "thresh-update", true, Number(|s| &mut s.classification.thresh_update)),
-        row("", "timestamp", true, YesNo(|s| &mut s.ignored.timestamp)),
-        row("", "unsure-subject-tag", true, Text(|s| &mut s.formats.unsure_subject_tag)),
+        row("", "ns-esf", true, Number(|s| &mut s.esf[0])),
+        row("", "sp-esf", true, Number(|s| &mut s.esf[1])),
+        row("", "ham-cutoff", true, Number(|s| &mut s.cutoffs[1])),
+        row("", "header-format", true, Text(|s| &mut s.header_format)),
+        row("", "log-header-format", true, Text(|s| &mut s.log_header_format)),
+        row("", "log-update-format", true, Text(|s| &mut s.log_update_format)),
+        row("", "min-dev", true, Number(|s| &mut s.robinson.min_dev)),
+        row("", "robs", true, Number(|s| &mut s.robinson.robs)),
+        row("", "robx", true, Number(|s| &mut s.robinson.robx)),
+        row("", "spam-cutoff", true, Number(|s| &mut s.cutoffs[0])),
+        row("", "spam-header-name", true, Text(|s| &mut s.header_name)),
+        row("", "spam-header-place", true, Text(|s| &mut s.header_place)),
+        row("", "spam-subject-tag", true, Text(|s| &mut s.spam_subject_tag)),
+        row("", "spamicity-formats", true, Other(|s, text| set_three(&mut s.spamicity_formats, text))),
+        row("", "spamicity-tags", true, Other(|s, text| set_three(&mut s.tags, text))),
+        row("", "stats-in-header", true, YesNo(|s| &mut s.stats_in_header)),
+        row("", "terse", true, YesNo(|s| &mut s.terse)),
+        row("", "terse-format", true, Text(|s| &mut s.terse_format)),
+        row("", "thresh-update", true, Number(|s| &mut s.thresh_update)),
+        row("", "timestamp", true, YesNo(|s| &mut s.timestamp)),
+        row("", "unsure-subject-tag", true, Text(|s| &mut s.unsure_subject_tag)),
         row("X", "", true, Ignored),
         row("m", "", true, Other(set_robinson)),
-        row("o", "", true, Other(|s, text| set_numbers("-o", text, s.classification.cutoffs.each_mut()))),
+        row("o", "", true, Other(|s, text| set_numbers("-o", text, s.cutoffs.each_mut()))),
         row("P", "", false, Checked(|_, _| bail!("-P: expected an option of bogofilter's"))),
-        row("q", "", false, Flag(|s| &mut s.verbosity.quiet)),
-        row("t", "", false, YesNo(|s| &mut s.verbosity.terse)),
+        row("q", "", false, Flag(|s| &mut s.quiet)),
+        row("t", "", false, YesNo(|s| &mut s.terse)),
     ]
 };
 
 /// The key `wordlist` of configuration files, which is not an option.
 static WORD_LIST: BogofilterOption = row("", "wordlist", true, Effect::Ignored);
+
+/// What bogofilter's options are without any.
+const USUAL: [(&str, &str); 15] = [
+    ("unicode", "Yes"),
+    ("charset-default", "iso-8859-1"),
+    ("ns-esf", "1"),
+    ("sp-esf", "1"),
+    ("ham-cutoff", "0.45"),
+    ("spam-cutoff", "0.99"),
+    ("spam-header-name", "X-Bogosity"),
+    ("header-format", "%h: %c, tests=bogofilter, spamicity=%p, version=%v"),
+    ("log-header-format", "%h: %c, spamicity=%p, version=%v"),
+    ("log-update-format", "register-%r, %w words, %m messages"),
+    ("terse-format", "%1.1c %f"),
+    ("spamicity-formats", "%0.6f, %0.6f, %0.6f"),
+    ("spamicity-tags", "Spam, Ham, Unsure"),
+    ("stats-in-header", "Yes"),
+    ("timestamp", "Yes"),
+];
+
+impl BogofilterSettings {
+    /// The settings of bogofilter without options and configuration files.
+    pub(crate) fn usual() -> Self {
+        let mut settings = BogofilterSettings::default();
+        for (name, value) in USUAL {
+            // each is an option with a value that it takes, as a test checks
+            let _ = BogofilterOption::by_key(name).map(|it| it.apply(&mut settings, Some(value.as_ref())));
+        }
+        settings
+    }
+}
 
 impl BogofilterOption {
     /// Looks up an option by its letter.
@@ -207,13 +238,13 @@ fn set_numbers<const N: usize>(option: &str, text: &str, numbers: [&mut f64; N])
 
 /// Sets the formula's parameters from the list of `-m`.
 fn set_robinson(settings: &mut BogofilterSettings, text: &str) {
-    let RobinsonFisher { robs, robx, min_dev } = &mut settings.classification.robinson;
+    let RobinsonFisher { robs, robx, min_dev } = &mut settings.robinson;
     set_numbers("-m", text, [min_dev, robs, robx]);
 }
 
-fn count_fixed_terse(verbosity: &mut Verbosity) {
-    verbosity.terse = true;
-    verbosity.fixed_terse = verbosity.fixed_terse.saturating_add(1);
+fn count_fixed_terse(settings: &mut BogofilterSettings) {
+    settings.terse = true;
+    settings.fixed_terse = settings.fixed_terse.saturating_add(1);
 }
 
 fn set_three(fields: &mut [String; 3], text: &str) {
@@ -231,6 +262,20 @@ fn check_date(text: &str) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_usual_is_what_options_take() {
+        for (name, value) in USUAL {
+            let option = BogofilterOption::by_key(name).unwrap();
+            option.apply(&mut BogofilterSettings::default(), Some(value.as_ref())).unwrap();
+        }
+        let settings = BogofilterSettings::usual();
+        assert!(settings.unicode && settings.timestamp && settings.stats_in_header);
+        assert_eq!((settings.cutoffs, settings.esf), ([0.99, 0.45], [1.0; 2]));
+        assert_eq!(settings.tags, ["Spam", "Ham", "Unsure"]);
+        assert_eq!(settings.spamicity_formats, ["%0.6f"; 3]);
+        assert_eq!(settings.log_update_format, "register-%r, %w words, %m messages");
+    }
 
     #[test]
     fn names_may_be_cut_short_as_long_as_they_are_one() {
