@@ -1,7 +1,7 @@
 //! bogofilter's folder, which holds the tamis model beside the word list that it was once imported from.
 
 use std::fs;
-use std::io::{self, BufReader, Read};
+use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -123,12 +123,14 @@ impl ModelFolder {
             io::ErrorKind::NotFound => anyhow!("not installed"),
             _ => error.into(),
         })?;
-        let output = child.stdout.take().context("no output")?;
-        let mut watched = WordDetector { input: output, at_line_start: true, has_words: false };
-        let imported = import_bogofilter(BufReader::new(&mut watched), self.parameters);
-        // if the import ended early, the program must not wait for a reader
-        let has_words = watched.has_words;
-        drop(watched);
+        let mut output = BufReader::new(child.stdout.take().context("no output")?);
+        // lines before the words begin with a dot
+        let mut start = Vec::new();
+        while output.fill_buf()?.first() == Some(&b'.') {
+            output.read_until(b'\n', &mut start)?;
+        }
+        let has_words = !output.fill_buf()?.is_empty();
+        let imported = import_bogofilter(start.as_slice().chain(output), self.parameters);
         let status = child.wait()?;
         match imported {
             _ if !status.success() && !has_words => bail!("it cannot read the list"),
@@ -195,22 +197,4 @@ fn readers(list: &Path) -> [&'static str; 2] {
     let read = fs::File::open(list).and_then(|mut file| file.read_exact(&mut start));
     let is_sqlite = read.is_ok() && &start == b"SQLite format 3";
     ["bogoutil", if is_sqlite { "bogoutil-sqlite" } else { "bogoutil-bdb" }]
-}
-
-/// Watches whether a word list has words: lines that do not begin with a dot.
-struct WordDetector<R> {
-    input: R,
-    at_line_start: bool,
-    has_words: bool,
-}
-
-impl<R: Read> Read for WordDetector<R> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let n = self.input.read(buffer)?;
-        for byte in &buffer[..n] {
-            self.has_words |= self.at_line_start && *byte != b'.';
-            self.at_line_start = *byte == b'\n';
-        }
-        Ok(n)
-    }
 }
