@@ -161,7 +161,7 @@ impl<'a> Invocation<'a> {
         mails.for_each(&mut |name, mail| {
             let judged = model.ask(|filter| self.judge(filter, mail))?;
             self.update(folder, mail, judged.verdict)?;
-            self.status = judged.verdict.class.status();
+            self.status = judged.verdict.class as u8;
             let BogofilterSettings { verbose, quiet, terse, dataframe, .. } = *self.settings;
             if verbose > 0 || terse || dataframe {
                 let named = name.filter(|_| verbose > 0 && !quiet);
@@ -308,7 +308,7 @@ impl<'a> Invocation<'a> {
                     let mut out = output.map_or_else(standard_output, Ok)?;
                     out.write_all(end).context("the message")?;
                 }
-                let status = if self.settings.exit_zero { 0 } else { outcome.status() };
+                let status = if self.settings.exit_zero { 0 } else { outcome as u8 };
                 Ok(if is_lost { ERROR } else { status })
             }
             Err(error) => {
@@ -348,7 +348,7 @@ impl<'a> Invocation<'a> {
                     if !mail[rest..].is_empty() && !mail.ends_with(b"\n") {
                         out.write_all(line_end(mail)).context("the message")?;
                     }
-                    self.status = outcome.status();
+                    self.status = outcome as u8;
                 }
                 Err(error) => {
                     complain(&error.context("the message is passed on unchanged"));

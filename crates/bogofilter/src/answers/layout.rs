@@ -7,19 +7,12 @@ use tamis_program::now;
 use crate::answers::numbers::{MOST_DECIMALS, Notation, expand, formatted, leading_number};
 use crate::options::settings::BogofilterSettings;
 
-/// The class of a message.
+/// The class of a message; as a number, its position in a list of three, which is also the exit status.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum MailClass {
     Spam,
     Ham,
     Unsure,
-}
-
-impl MailClass {
-    /// Its position in a list of three, which is also the exit status.
-    pub(crate) fn status(self) -> u8 {
-        self as u8
-    }
 }
 
 /// bogofilter's verdict: a class, and the probability of spam that it follows from.
@@ -80,7 +73,7 @@ fn convert<'f>(
     };
     let Some(letter) = behind.chars().next() else { return Ok((String::new(), "")) };
     let Bogosity { class, spamicity } = facts.verdict;
-    let format = &settings.spamicity_formats[usize::from(class.status())];
+    let format = &settings.spamicity_formats[class as usize];
     let distance = if class == MailClass::Spam { 1.0 - spamicity } else { spamicity };
     let near = if is_delta && distance <= 0.001 { distance } else { spamicity };
     let number = |notation: Notation, value: f64, usual: usize| {
@@ -114,7 +107,7 @@ fn text(letter: char, settings: &BogofilterSettings, facts: &Facts<'_>) -> Optio
     };
     let known = |text: Option<String>| text.unwrap_or_else(|| "UNKNOWN".to_owned());
     Some(match letter {
-        'c' => settings.tags[usize::from(facts.verdict.class.status())].clone(),
+        'c' => settings.tags[facts.verdict.class as usize].clone(),
         'h' => settings.header_name.clone(),
         'l' => settings.log_tag.clone(),
         'v' => env!("CARGO_PKG_VERSION").to_owned(),
