@@ -34,7 +34,7 @@ pub fn run(args: &AgentArgs) -> Result<()> {
     };
     match &args.command {
         AgentCommand::Setup(setup) => agent::runtime()?.block_on(setup::run(setup, &path)),
-        AgentCommand::Run(run) => agent::run(run, &path, &accounts()?),
+        AgentCommand::Run(run) => agent::run(*run, &path, &accounts()?),
         AgentCommand::Train(train) => for_each(&|account| train::run(train, &path, account)),
         AgentCommand::Undo(undo) => for_each(&|account| agent::undo(undo, account)),
         AgentCommand::Log(log) => for_each(&|account| log::run(log, account)),

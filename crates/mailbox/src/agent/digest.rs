@@ -24,7 +24,7 @@ impl Agent<'_> {
     /// Sends a digest if it is asked for and the last is a day old. It is tried once a day, whatever comes of it.
     pub(crate) async fn send_digest(&mut self) -> Result<()> {
         let (now, last) = (seconds_now(), self.ledger.positions.digest_at);
-        if !self.account.digest || self.mode.is_dry || last.is_some_and(|last| now - last < DAY) {
+        if !self.account.digest || self.mode.dry_run || last.is_some_and(|last| now - last < DAY) {
             return Ok(());
         }
         self.ledger.positions.digest_at = Some(now);

@@ -63,7 +63,7 @@ impl Agent<'_> {
             }
         };
         let uids = self.server.uids_from(first).await?;
-        if self.mode.is_dry {
+        if self.mode.dry_run {
             note!("{}: looks at {} of the inbox", self.account.name, counted(uids.len() as u64, "message"));
         }
         let mut next_uid = uids.last().map_or(opened.next_uid.max(first), |last| last.saturating_add(1));
@@ -77,7 +77,7 @@ impl Agent<'_> {
         }
         self.advance(&inbox.name, opened, next_uid)?;
         let is_stale = self.ledger.positions.inbox_read_at.is_none_or(|at| begun - at > SLACK / 4);
-        if !self.mode.is_dry && (known.is_none() || !uids.is_empty() || is_stale) {
+        if !self.mode.dry_run && (known.is_none() || !uids.is_empty() || is_stale) {
             self.ledger.positions.inbox_read_at = Some(begun);
             self.keep_positions()?;
         }
@@ -141,7 +141,7 @@ impl Agent<'_> {
                         // a second copy of what was sorted: whoever made it wants it here
                         self.note([(id, Event::Left { place, opinion: None })])?;
                     } else {
-                        if message.keyword.is_some() && !self.mode.is_dry {
+                        if message.keyword.is_some() && !self.mode.dry_run {
                             self.unmark(inbox, message.uid).await?;
                         }
                         let label = self.account.label_of(&inbox.name).map(str::to_owned);
@@ -213,7 +213,7 @@ impl Agent<'_> {
         let sorting =
             Sorting { action, from, to: to_name, cause, was_read, opinion, message: summary, reasons };
         self.announce(&sorting);
-        if self.mode.is_dry {
+        if self.mode.dry_run {
             return Ok(());
         }
         if is_learned {
@@ -282,7 +282,7 @@ impl Agent<'_> {
     }
 
     fn announce(&self, sorting: &Sorting) {
-        let verb = match (self.mode.is_dry, sorting.action) {
+        let verb = match (self.mode.dry_run, sorting.action) {
             (true, _) => "would go to",
             (false, SortAction::Move) => "goes to",
             (false, SortAction::Copy) => "is copied to",

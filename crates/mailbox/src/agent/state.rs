@@ -15,17 +15,25 @@ use crate::ledger::journal::Ledger;
 use crate::model::AccountModel;
 use crate::settings::{Account, SortAction};
 
-/// How an account is looked after.
-#[derive(Clone, Copy, Default, Debug)]
+// how an account is looked after, as `run` is told; a comment that is documentation would be its help
+#[derive(clap::Args, Clone, Copy, Default, Debug)]
 pub(crate) struct RunMode {
-    /// Overrides the action of the settings.
-    pub(crate) action: Option<SortAction>,
-    /// Whether to change nothing and only print what would be done.
-    pub(crate) is_dry: bool,
-    /// Whether to end after one look.
+    /// Look once, then end
+    #[arg(long)]
     pub(crate) once: bool,
-    /// Whether to sort also what has been in the inbox before.
+    /// Show what would be done, and do nothing; needs --once
+    #[arg(short = 'n', long, requires = "once")]
+    pub(crate) dry_run: bool,
+    /// Sort also what already lies in the inbox, but nothing that you have put back there; needs --once. Look first at what
+    /// --dry-run shows
+    #[arg(long, requires = "once")]
     pub(crate) existing: bool,
+    /// Do not move messages, but give them a keyword: $Junk or tamis-LABEL
+    #[arg(long)]
+    pub(crate) flag_only: bool,
+    /// Copy messages instead of moving them
+    #[arg(long, conflicts_with = "flag_only")]
+    pub(crate) copy: bool,
 }
 
 /// An account while it is connected.
@@ -89,7 +97,11 @@ impl<'a> Agent<'a> {
 
     /// What happens to a message that belongs elsewhere.
     pub(crate) fn action(&self) -> SortAction {
-        self.mode.action.unwrap_or(self.account.action)
+        match self.mode {
+            RunMode { flag_only: true, .. } => SortAction::Flag,
+            RunMode { copy: true, .. } => SortAction::Copy,
+            _ => self.account.action,
+        }
     }
 
     /// A folder on the server; `None` if it is missing, which is reported once.
@@ -120,7 +132,7 @@ impl<'a> Agent<'a> {
             return Ok(());
         }
         let name = &self.account.name;
-        if self.mode.is_dry {
+        if self.mode.dry_run {
             for message in messages {
                 note!("{name}: would learn a message as {}", named(message.label.as_deref()));
             }
@@ -143,12 +155,12 @@ impl<'a> Agent<'a> {
 
     /// Writes to the ledger, except in a dry run.
     pub(crate) fn note(&mut self, events: impl IntoIterator<Item = (Id, Event)>) -> Result<()> {
-        if self.mode.is_dry { Ok(()) } else { self.ledger.note(events) }
+        if self.mode.dry_run { Ok(()) } else { self.ledger.note(events) }
     }
 
     /// Writes the positions, except in a dry run.
     pub(crate) fn keep_positions(&self) -> Result<()> {
-        if self.mode.is_dry { Ok(()) } else { self.ledger.keep_positions() }
+        if self.mode.dry_run { Ok(()) } else { self.ledger.keep_positions() }
     }
 }
 

@@ -48,7 +48,7 @@ impl Agent<'_> {
                 undone.gone += 1;
                 continue;
             };
-            if self.mode.is_dry {
+            if self.mode.dry_run {
                 note!("{}: {} would go back", self.account.name, shown(&what.message.subject));
                 undone.back += 1;
                 continue;

@@ -11,7 +11,7 @@ use tokio::runtime::{Builder, Runtime};
 use crate::agent::state::{Agent, Memory, RunMode};
 
 use crate::agent::watch::watch;
-use crate::commands::arguments::{RunArgs, UndoArgs, since};
+use crate::commands::arguments::{UndoArgs, since};
 use crate::ledger::journal::Ledger;
 use crate::model::AccountModel;
 use crate::settings::{Account, state_folder};
@@ -22,8 +22,8 @@ pub(crate) fn runtime() -> Result<Runtime> {
 }
 
 /// Looks after all accounts, each on a thread of its own. Ends when none is left.
-pub(crate) fn run(args: &RunArgs, path: &Path, accounts: &[Account]) -> Result<()> {
-    let one = |account: &Account| runtime()?.block_on(watch(path, account, args.mode()));
+pub(crate) fn run(mode: RunMode, path: &Path, accounts: &[Account]) -> Result<()> {
+    let one = |account: &Account| runtime()?.block_on(watch(path, account, mode));
     if let [account] = accounts {
         return one(account);
     }
@@ -43,7 +43,7 @@ pub(crate) fn undo(args: &UndoArgs, account: &Account) -> Result<()> {
     let since = since(args.since.as_deref())?;
     let model = AccountModel::open(account)?;
     let mut ledger = Ledger::open(&state_folder(account)?)?;
-    let (mode, mut memory) = (RunMode { is_dry: args.dry_run, ..RunMode::default() }, Memory::default());
+    let (mode, mut memory) = (RunMode { dry_run: args.dry_run, ..RunMode::default() }, Memory::default());
     let undone = runtime()?.block_on(async {
         let mut agent = Agent::connect(account, mode, &model, &mut ledger, &mut memory).await?;
         let undone = agent.undo(&since).await?;

@@ -8,7 +8,7 @@ use clap::{Args, Parser, Subcommand};
 use tamis_program::{at, seconds_now};
 
 use crate::agent::state::RunMode;
-use crate::settings::{OAuth, SortAction, Tls};
+use crate::settings::{OAuth, Tls};
 
 /// Sort a mailbox by what you have filed, and learn from the messages you move
 #[derive(Parser, Debug)]
@@ -46,7 +46,7 @@ pub(crate) enum AgentCommand {
     /// Learn from the folders, and show how the last month would have been sorted. Moves nothing
     Train(TrainMailboxArgs),
     /// Sort what arrives, and learn from what is moved
-    Run(RunArgs),
+    Run(RunMode),
     /// Move back what was moved
     Undo(UndoArgs),
     /// Show what was moved, and why
@@ -94,37 +94,6 @@ pub(crate) struct TrainMailboxArgs {
     /// List all messages that would have gone elsewhere, not only the latest 30
     #[arg(long)]
     pub(crate) all: bool,
-}
-
-#[derive(Args, Debug)]
-pub(crate) struct RunArgs {
-    /// Look once, then end
-    #[arg(long)]
-    pub(crate) once: bool,
-    /// Show what would be done, and do nothing; needs --once
-    #[arg(short = 'n', long, requires = "once")]
-    pub(crate) dry_run: bool,
-    /// Sort also what already lies in the inbox, but nothing that you have put back there; needs --once. Look first at what
-    /// --dry-run shows
-    #[arg(long, requires = "once")]
-    pub(crate) existing: bool,
-    /// Do not move messages, but give them a keyword: $Junk or tamis-LABEL
-    #[arg(long)]
-    pub(crate) flag_only: bool,
-    /// Copy messages instead of moving them
-    #[arg(long, conflicts_with = "flag_only")]
-    pub(crate) copy: bool,
-}
-
-impl RunArgs {
-    pub(crate) fn mode(&self) -> RunMode {
-        let action = match (self.flag_only, self.copy) {
-            (true, _) => Some(SortAction::Flag),
-            (_, true) => Some(SortAction::Copy),
-            _ => None,
-        };
-        RunMode { action, is_dry: self.dry_run, once: self.once, existing: self.existing }
-    }
 }
 
 #[derive(Args, Debug)]
