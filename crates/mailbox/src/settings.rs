@@ -61,19 +61,19 @@ pub struct Account {
     pub action: SortAction,
     /// A message goes to a folder if the probability of the folder's label is at least this, until the folder has a threshold
     /// by what its owner moved away again. To the junk, it must be at least 0.95.
-    #[serde(default = "threshold")]
+    #[serde(default = "percent::<80>")]
     pub threshold: f64,
     /// The share of sorted messages that may be moved away again, from which thresholds follow.
-    #[serde(default = "max_wrong")]
+    #[serde(default = "percent::<2>")]
     pub max_wrong: f64,
     /// Number of the newest messages of each folder to train on.
-    #[serde(default = "newest")]
+    #[serde(default = "number::<2_000, _>")]
     pub newest: u32,
     /// How often to look into the folders other than the inbox, in seconds.
-    #[serde(default = "poll_seconds")]
+    #[serde(default = "number::<60, _>")]
     pub poll_seconds: u64,
     /// Days after which a message that has been read or answered, and is still in place, is learned.
-    #[serde(default = "confirm_days")]
+    #[serde(default = "number::<1, _>")]
     pub confirm_days: u32,
     /// Whether agents on other machines sort the mailbox too, on a server that keeps no keywords: what was moved unread may have
     /// been moved by them, and counts once it has been read and left there.
@@ -200,28 +200,16 @@ fn scope() -> String {
     "https://outlook.office.com/IMAP.AccessAsUser.All offline_access".to_owned()
 }
 
-fn threshold() -> f64 {
-    0.8
+fn percent<const N: u32>() -> f64 {
+    f64::from(N) / 100.0
 }
 
-fn max_wrong() -> f64 {
-    0.02
-}
-
-fn confirm_days() -> u32 {
-    1
+fn number<const N: u32, T: From<u32>>() -> T {
+    N.into()
 }
 
 /// The lowest threshold of the junk, unless it has one of its own.
 pub(crate) const JUNK_THRESHOLD: f64 = 0.95;
-
-fn newest() -> u32 {
-    2_000
-}
-
-fn poll_seconds() -> u64 {
-    60
-}
 
 impl MailboxSettings {
     /// Parses the text of a settings file.
