@@ -12,22 +12,14 @@ use crate::ledger::entry::{Event, Id, Sorting};
 use crate::ledger::messages::{LastSorting, MessageState};
 use crate::settings::SortAction;
 
-/// Numbers of messages that were undone.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub(crate) struct UndoCounts {
-    /// Messages that are back.
-    pub(crate) back: u64,
-    /// Messages that are no longer where the filter put them.
-    pub(crate) gone: u64,
-}
-
 impl Agent<'_> {
-    /// Moves back everything that was moved since a time (as in the journal), the latest first.
+    /// Moves back everything that was moved since a time (as in the journal), the latest first. Returns the number of messages
+    /// that are back, and of those that are no longer where the filter put them.
     ///
     /// # Errors
     /// If the server or the ledger fails. Messages that were moved back until then stay there.
-    pub(crate) async fn undo(&mut self, since: &str) -> Result<UndoCounts> {
-        let mut undone = UndoCounts::default();
+    pub(crate) async fn undo(&mut self, since: &str) -> Result<[u64; 2]> {
+        let [mut back, mut gone] = [0; 2];
         let is_moved = |known: &MessageState, sorted: &LastSorting| {
             let from = &sorted.what.from.folder;
             let is_back = known.place.as_ref().is_some_and(|place| place.folder == *from);
@@ -45,25 +37,25 @@ impl Agent<'_> {
                 continue;
             };
             let Some(uid) = self.find(id, place, &what, &to).await? else {
-                undone.gone += 1;
+                gone += 1;
                 continue;
             };
             if self.mode.dry_run {
                 note!("{}: {} would go back", self.account.name, shown(&what.message.subject));
-                undone.back += 1;
+                back += 1;
                 continue;
             }
             self.ledger.note([(id, Event::Undoing)])?;
             self.unmark(&to, uid).await?;
             match self.server.move_message(uid, &from).await? {
-                Transfer::Gone => undone.gone += 1,
+                Transfer::Gone => gone += 1,
                 transfer => {
                     self.ledger.note([(id, Event::Undone { place: transfer.location() })])?;
-                    undone.back += 1;
+                    back += 1;
                 }
             }
         }
-        Ok(undone)
+        Ok([back, gone])
     }
 
     /// Takes the mark of junk from a message that an agent has sorted, if the server lets it.

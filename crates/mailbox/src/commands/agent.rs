@@ -44,7 +44,7 @@ pub(crate) fn undo(args: &UndoArgs, account: &Account) -> Result<()> {
     let model = AccountModel::open(account)?;
     let mut ledger = Ledger::open(&state_folder(account)?)?;
     let (mode, mut memory) = (RunMode { dry_run: args.dry_run, ..RunMode::default() }, Memory::default());
-    let undone = runtime()?.block_on(async {
+    let [back, gone] = runtime()?.block_on(async {
         let mut agent = Agent::connect(account, mode, &model, &mut ledger, &mut memory).await?;
         let undone = agent.undo(&since).await?;
         agent.server.log_out().await;
@@ -52,9 +52,9 @@ pub(crate) fn undo(args: &UndoArgs, account: &Account) -> Result<()> {
     })?;
     let mut out = done();
     let would = if args.dry_run { "would move" } else { "moved" };
-    writeln!(out, "{}: {would} {} back", account.name, counted(undone.back, "message"))?;
-    if undone.gone > 0 {
-        writeln!(out, "{} not where they were put any more", counted(undone.gone, "message"))?;
+    writeln!(out, "{}: {would} {} back", account.name, counted(back, "message"))?;
+    if gone > 0 {
+        writeln!(out, "{} not where they were put any more", counted(gone, "message"))?;
     }
     Ok(())
 }
