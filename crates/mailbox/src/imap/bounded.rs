@@ -5,7 +5,7 @@ use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::io::{AsyncRead, AsyncWrite, Join, ReadBuf, ReadHalf, WriteHalf, join, split};
 
 /// Maximum bytes of a literal: a message is fetched in one, and never more than 256 KiB of it.
 const MOST_LITERAL: u64 = 1 << 20;
@@ -22,9 +22,12 @@ pub(crate) trait Transport: AsyncRead + AsyncWrite + Unpin + Send + Debug {}
 impl<T: AsyncRead + AsyncWrite + Unpin + Send + Debug> Transport for T {}
 
 /// A connection that ends with an error when the server announces or sends too much.
+pub(crate) type ImapStream = Join<BoundedReader, WriteHalf<Box<dyn Transport>>>;
+
+/// What the server sends.
 #[derive(Debug)]
-pub(crate) struct ImapStream {
-    pub(super) inner: Box<dyn Transport>,
+pub(crate) struct BoundedReader {
+    inner: ReadHalf<Box<dyn Transport>>,
     scan: Scan,
 }
 
@@ -137,20 +140,26 @@ impl Scan {
     }
 }
 
-impl ImapStream {
-    pub(super) fn new(inner: impl Transport + 'static) -> Self {
-        ImapStream { inner: Box::new(inner), scan: Scan::default() }
-    }
+/// Bounds what a connection reads.
+pub(super) fn bounded(connection: impl Transport + 'static) -> ImapStream {
+    let (inner, writer) = split(Box::new(connection) as Box<dyn Transport>);
+    join(BoundedReader { inner, scan: Scan::default() }, writer)
 }
 
-impl AsyncRead for ImapStream {
+/// The connection that was bounded.
+pub(super) fn unbounded(stream: ImapStream) -> Box<dyn Transport> {
+    let (reader, writer) = stream.into_inner();
+    reader.inner.unsplit(writer)
+}
+
+impl AsyncRead for BoundedReader {
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         let before = buf.filled().len();
-        let ImapStream { inner, scan } = &mut *self;
+        let BoundedReader { inner, scan } = &mut *self;
         match Pin::new(inner).poll_read(cx, buf) {
             Poll::Ready(Ok(())) => Poll::Ready(
                 scan.look(&mut buf.filled_mut()[before..])
@@ -158,20 +167,6 @@ impl AsyncRead for ImapStream {
             ),
             other => other,
         }
-    }
-}
-
-impl AsyncWrite for ImapStream {
-    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.inner).poll_write(cx, bytes)
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.inner).poll_flush(cx)
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.inner).poll_shutdown(cx)
     }
 }
 

@@ -13,7 +13,7 @@ use tokio_rustls::TlsConnector;
 use tokio_rustls::rustls::pki_types::ServerName;
 use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 
-use crate::imap::bounded::{ImapStream, Transport};
+use crate::imap::bounded::{ImapStream, Transport, bounded, unbounded};
 use crate::imap::messages::keyword;
 use crate::imap::oauth::access_token;
 use crate::imap::session::{ImapError, ImapSession, brief, guarded, in_words};
@@ -78,13 +78,13 @@ async fn greeted(account: &Account) -> Result<Client<ImapStream>, ImapError> {
     // a connection that idles must notice that the other end is gone, and a command is one packet
     tcp.set_nodelay(true).map_err(lost)?;
     match account.tls {
-        Tls::None => greet(ImapStream::new(tcp)).await,
+        Tls::None => greet(bounded(tcp)).await,
         Tls::Implicit => greet(encrypted(account, tcp).await?).await,
         Tls::Starttls => {
-            let mut client = greet(ImapStream::new(tcp)).await?;
+            let mut client = greet(bounded(tcp)).await?;
             client.run_command_and_check_ok("STARTTLS", None).await.map_err(|error| lost(in_words(error)))?;
             // what arrived before encryption is dropped with the client's buffer
-            let stream = encrypted(account, client.into_inner().inner).await?;
+            let stream = encrypted(account, unbounded(client.into_inner())).await?;
             Ok(Client::new(stream))
         }
     }
@@ -117,7 +117,7 @@ async fn encrypted(account: &Account, tcp: impl Transport + 'static) -> Result<I
         let why = why.unwrap_or_else(|| "expected TLS from the start, got something else (--tls)".to_owned());
         ImapError::Lost(format!("{}: {why}", account.host))
     })?;
-    Ok(ImapStream::new(tls))
+    Ok(bounded(tls))
 }
 
 async fn log_in(

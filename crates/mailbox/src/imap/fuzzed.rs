@@ -5,7 +5,7 @@ use std::io::Cursor;
 use async_imap::Client;
 use tokio::runtime::Builder;
 
-use crate::imap::bounded::ImapStream;
+use crate::imap::bounded::{ImapStream, bounded};
 use crate::imap::folders::{decode, quote};
 use crate::imap::messages::MOST_OF_MESSAGE;
 use crate::imap::session::{ImapError, ImapSession, guarded};
@@ -19,7 +19,7 @@ pub fn converse(bytes: &[u8]) -> usize {
     let server = tokio::io::join(Cursor::new(bytes.to_vec()), tokio::io::sink());
     let Ok(runtime) = Builder::new_current_thread().enable_time().build() else { return 0 };
     let mut steps = 0;
-    if let Err(error) = runtime.block_on(talk(ImapStream::new(server), &mut steps)) {
+    if let Err(error) = runtime.block_on(talk(bounded(server), &mut steps)) {
         assert!(!error.to_string().contains('\r') || bytes.contains(&b'\r'));
     }
     steps
