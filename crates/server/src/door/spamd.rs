@@ -83,7 +83,7 @@ async fn converse(connection: &mut Connection, service: &Service) -> Result<Vec<
         _ => (),
     }
     if request.method.needs_whole() {
-        incoming.refuse_too_long();
+        incoming.too_long = TooLong::Refuse;
     }
     incoming.reserve(request.length.unwrap_or(0).min(CHUNK))?;
     incoming.push(&buffer[end..])?;

@@ -32,11 +32,11 @@ pub enum TooLong {
 /// A message as it arrives. Its bytes count as in flight until it is dropped.
 pub struct Incoming {
     bytes: Vec<u8>,
-    /// Maximum number of bytes that are kept.
-    limit: usize,
+    /// Maximum number of bytes that are kept; may be changed before any have come.
+    pub(crate) limit: usize,
     /// The number that came, those that were not kept too.
     n_arrived: usize,
-    too_long: TooLong,
+    pub(crate) too_long: TooLong,
     units: Arc<Semaphore>,
     permit: Option<OwnedSemaphorePermit>,
     metrics: Arc<Metrics>,
@@ -115,21 +115,6 @@ impl Incoming {
     /// The number of bytes that came, those that were not kept too.
     pub fn n_arrived(&self) -> usize {
         self.n_arrived
-    }
-
-    /// From now on refuses a message that is too long.
-    pub(crate) fn refuse_too_long(&mut self) {
-        self.too_long = TooLong::Refuse;
-    }
-
-    /// With another limit of bytes.
-    pub(crate) fn at_most(self, most: usize) -> Self {
-        Incoming { limit: most, ..self }
-    }
-
-    /// Keeps at most the first `most` bytes.
-    pub fn keep_at_most(&mut self, most: usize) {
-        self.limit = self.limit.min(most);
     }
 
     /// Lets go of the bytes; they still count until this is dropped.

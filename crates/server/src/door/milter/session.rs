@@ -135,7 +135,7 @@ impl MilterSession {
             let service = service.get();
             let mut incoming = service.incoming(TooLong::Cut);
             // one more, so that the scorer sees that it is too long
-            incoming.keep_at_most(service.bytes_to_score().saturating_add(1));
+            incoming.limit = incoming.limit.min(service.bytes_to_score().saturating_add(1));
             Box::new(Transaction::new(incoming))
         })
     }

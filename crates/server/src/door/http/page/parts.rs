@@ -52,7 +52,7 @@ impl Parts {
         most: usize,
     ) -> Result<Self, Refusal> {
         DefaultBodyLimit::disable().apply(&mut request);
-        let message = context.service.incoming(TooLong::Refuse).at_most(most);
+        let message = Incoming { limit: most, ..context.service.incoming(TooLong::Refuse) };
         let mut parts = Parts { fields: Fields::default(), message };
         let reading = timeout(context.service.settings().limits.message(), parts.fill(request));
         reading.await.unwrap_or_else(|_| Err(Refusal::too_slow()))?;
