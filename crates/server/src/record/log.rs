@@ -87,7 +87,7 @@ impl Log {
         let Some((lines, _)) = &self.0 else { return };
         line.time = humantime::format_rfc3339_millis(SystemTime::now()).to_string();
         if let Ok(text) = serde_json::to_string(&line) {
-            let _ = lines.try_send(text);
+            let _ = lines.try_send(text + "\n");
         }
     }
 }
@@ -105,11 +105,7 @@ impl Drop for Log {
 fn write(to: &Path, waiting: &Receiver<String>) {
     let mut is_told = false;
     while let Ok(first) = waiting.recv() {
-        let mut lines = first + "\n";
-        for line in waiting.try_iter().take(1_000) {
-            lines.push_str(&line);
-            lines.push('\n');
-        }
+        let lines: String = [first].into_iter().chain(waiting.try_iter().take(1_000)).collect();
         let written = if to.as_os_str() == "stderr" {
             io::stderr().write_all(lines.as_bytes())
         } else {
