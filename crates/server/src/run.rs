@@ -162,7 +162,9 @@ async fn until_stopped(signals: [Signal; 4], daemon: &Daemon, file: Option<&Path
             _ = hang_up.recv() => (),
         }
         notify(&[sd_notify::NotifyState::Reloading]);
-        match reconfigured(daemon, file) {
+        let before = daemon.service.get();
+        let settings = file.map_or_else(|| Ok(before.settings().clone()), ServerSettings::read);
+        match settings.and_then(|settings| before.reconfigured(settings)) {
             Ok(service) => {
                 if service.settings().doors().concat() != daemon.listening {
                     (daemon.say)("listen has changed, which needs a restart; the same sockets stay open");
@@ -175,15 +177,6 @@ async fn until_stopped(signals: [Signal; 4], daemon: &Daemon, file: Option<&Path
         }
         notify(&[sd_notify::NotifyState::Ready]);
     }
-}
-
-fn reconfigured(daemon: &Daemon, file: Option<&Path>) -> Result<Service> {
-    let before = daemon.service.get();
-    let settings = match file {
-        Some(file) => ServerSettings::read(file)?,
-        None => before.settings().clone(),
-    };
-    before.reconfigured(settings)
 }
 
 /// Tells systemd, if it asked to be told.
