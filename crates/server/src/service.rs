@@ -293,7 +293,7 @@ impl Service {
                 log_odds: Some(answer.log_odds).filter(|_| answer.by_rule.is_none()),
                 truncated: answer.truncated,
                 rule: answer.rule.as_deref().unwrap_or_default(),
-                reasons: answer.reasons_text(),
+                reasons: &answer.reasons_text,
                 ..LogLine::default()
             },
             Err(_) => LogLine { verdict: Some("error"), error: &error, ..LogLine::default() },

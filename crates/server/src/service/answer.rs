@@ -48,9 +48,9 @@ pub struct Answer {
     /// Its number in the history of the page, if it is kept there.
     #[serde(skip)]
     pub(crate) history: Option<u64>,
-    /// The reasons that `passthrough` writes.
+    /// The strongest reasons as text: `term +1.25, term -0.50`; empty unless asked for.
     #[serde(skip)]
-    reasons_text: String,
+    pub reasons_text: String,
 }
 
 /// A reason for a verdict: a term of the document.
@@ -174,11 +174,6 @@ impl Answer {
         let tenths = if is_spam { tenths.max(required) } else { tenths.min(required - 1.0) };
         // not -0.0
         tenths.clamp(-9_999.0, 9_999.0) / 10.0 + 0.0
-    }
-
-    /// The strongest reasons as text: `term +1.25, term -0.50`; empty unless asked for.
-    pub fn reasons_text(&self) -> &str {
-        &self.reasons_text
     }
 
     fn verdict(&self) -> Verdict<'_> {

@@ -89,8 +89,8 @@ fn reply(answer: &Answer, keep_headers: bool) -> Value {
         (false, false) => ("TAMIS_HAM", "ham, by its words"),
     };
     let mut options = vec![format!("{:.2}%", answer.spam_probability() * 100.0)];
-    if !answer.reasons_text().is_empty() {
-        options.push(answer.reasons_text().to_owned());
+    if !answer.reasons_text.is_empty() {
+        options.push(answer.reasons_text.clone());
     }
     let action = if answer.is_spam() { "add header" } else { "no action" };
     json!({
