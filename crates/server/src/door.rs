@@ -9,8 +9,9 @@ use std::time::Duration;
 
 use tokio::sync::mpsc;
 use tokio::time::sleep;
+use tokio_util::sync::CancellationToken;
 
-use crate::net::{Connection, Listener, Stopping};
+use crate::net::{Connection, Listener};
 use crate::record::Door;
 use crate::service::CurrentService;
 
@@ -25,13 +26,13 @@ pub(crate) async fn accept(
     door: Door,
     listener: Listener,
     service: CurrentService,
-    mut stopping: Stopping,
+    stopping: CancellationToken,
     alive: mpsc::Sender<()>,
 ) {
     loop {
         let accepted = tokio::select! {
             accepted = listener.accept() => accepted,
-            () = stopping.wait() => break,
+            () = stopping.cancelled() => break,
         };
         let Ok((stream, peer)) = accepted else {
             sleep(ACCEPT_PAUSE).await;

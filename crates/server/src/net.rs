@@ -13,8 +13,8 @@ use anyhow::{Context, bail, ensure};
 use listenfd::ListenFd;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpListener, UnixListener};
-use tokio::sync::watch;
 use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
 
 use crate::models::request::ModelId;
 use crate::settings::ServerSettings;
@@ -32,20 +32,8 @@ pub(crate) struct Connection {
     pub(crate) stream: Box<dyn ByteStream>,
     /// Who is at the other end.
     pub(crate) peer: Peer,
-    /// Becomes true when the server is told to stop.
-    pub(crate) stopping: Stopping,
-}
-
-/// Tells when the server is to stop: a receiver of `true`.
-#[derive(Clone)]
-pub(crate) struct Stopping(pub(crate) watch::Receiver<bool>);
-
-impl Stopping {
-    /// Waits until the server is told to stop.
-    pub(crate) async fn wait(&mut self) {
-        // without a sender the server is gone
-        let _ = self.0.wait_for(|stopping| *stopping).await;
-    }
+    /// Is cancelled when the server is told to stop.
+    pub(crate) stopping: CancellationToken,
 }
 
 impl Connection {

@@ -7,13 +7,14 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use tamis_train::{return_large_blocks, survive_lost_pages};
 use tokio::signal::unix::{Signal, SignalKind, signal};
-use tokio::sync::{mpsc, watch};
+use tokio::sync::mpsc;
 use tokio::time::{MissedTickBehavior, interval, timeout};
+use tokio_util::sync::CancellationToken;
 
 use crate::door::accept;
 use crate::fleet::{Follower, sender};
 use crate::models::learning::step_back;
-use crate::net::{Listener, SocketFile, Stopping, SystemdSockets};
+use crate::net::{Listener, SocketFile, SystemdSockets};
 use crate::record::Door;
 use crate::service::{CurrentService, Service};
 use crate::settings::ServerSettings;
@@ -33,7 +34,7 @@ struct Daemon {
     service: CurrentService,
     /// Where it listens, whatever the settings say meanwhile.
     listening: Vec<Address>,
-    stopping: Stopping,
+    stopping: CancellationToken,
     /// Each task holds a copy: when the last is dropped, all have ended.
     alive: mpsc::Sender<()>,
     say: Say,
@@ -48,7 +49,9 @@ pub async fn serve(settings: ServerSettings, file: Option<&Path>, say: Say) -> R
     settings.check()?;
     // first: a server that said anything can be stopped as any other
     let signals = signals()?;
-    let (stop, stopping) = watch::channel(false);
+    let stopping = CancellationToken::new();
+    // cancelled also if this future is dropped
+    let stop = stopping.clone().drop_guard();
     let (alive, mut ended) = mpsc::channel(1);
     let limit = settings.limits.stop();
     // these threads retrain models: nothing else here runs in parallel. If the program that embeds the server has started
@@ -61,7 +64,7 @@ pub async fn serve(settings: ServerSettings, file: Option<&Path>, say: Say) -> R
     settings.raise_descriptor_limit().iter().for_each(|missing| say(missing));
     let listening = settings.doors().concat();
     let service = CurrentService::new(Service::new(settings)?);
-    let daemon = Arc::new(Daemon { service, listening, stopping: Stopping(stopping), alive, say });
+    let daemon = Arc::new(Daemon { service, listening, stopping, alive, say });
     let listeners = open(daemon.service.get().settings()).await?;
     for (door, listener) in listeners {
         say(&format!("{} at {}", door.name(), listener.at));
@@ -77,7 +80,7 @@ pub async fn serve(settings: ServerSettings, file: Option<&Path>, say: Say) -> R
     notify(&[sd_notify::NotifyState::Ready]);
     until_stopped(signals, &daemon, file).await;
     notify(&[sd_notify::NotifyState::Stopping]);
-    let _ = stop.send(true);
+    drop(stop);
     drop(daemon);
     if timeout(limit, ended.recv()).await.is_err() {
         say("stopped before all connections had ended");
@@ -92,12 +95,9 @@ fn join_fleet(daemon: &Arc<Daemon>) -> Result<()> {
     let follower = Follower::new(outbox.folder.clone(), fleet.clone(), daemon.say)
         .with_context(|| format!("{}: fleet-position.json", outbox.folder.display()))?;
     tokio::spawn(sender::run(outbox.clone(), fleet.clone(), daemon.say));
-    let (daemon, mut stopping) = (daemon.clone(), daemon.stopping.clone());
+    let daemon = daemon.clone();
     tokio::spawn(async move {
-        tokio::select! {
-            () = follower.run(|| daemon.service.get()) => (),
-            () = stopping.wait() => (),
-        }
+        daemon.stopping.run_until_cancelled(follower.run(|| daemon.service.get())).await;
     });
     Ok(())
 }
@@ -123,14 +123,13 @@ async fn open(settings: &ServerSettings) -> Result<Vec<(Door, Listener)>> {
 
 /// Looks every second whether models have changed.
 async fn follow(daemon: Arc<Daemon>) {
-    let mut stopping = daemon.stopping.clone();
     let mut ticks = interval(LOOK);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut told = Vec::new();
     loop {
         tokio::select! {
             _ = ticks.tick() => (),
-            () = stopping.wait() => return,
+            () = daemon.stopping.cancelled() => return,
         }
         let service = daemon.service.get();
         service.metrics.tick();
@@ -236,12 +235,12 @@ mod tests {
         let runtime = Box::leak(Box::new(runtime));
         let answers = runtime.block_on(async {
             let service = CurrentService::new(Service::new(settings).unwrap());
-            let (_stop, stopping) = watch::channel(false);
+            let stopping = CancellationToken::new();
             let (alive, _ended) = mpsc::channel(1);
             let mut addresses = Vec::new();
             for (door, listener) in open(service.get().settings()).await.unwrap() {
                 addresses.push((door.name(), listener.at.strip_prefix("tcp:").unwrap().to_owned()));
-                tokio::spawn(accept(door, listener, service.clone(), Stopping(stopping.clone()), alive.clone()));
+                tokio::spawn(accept(door, listener, service.clone(), stopping.clone(), alive.clone()));
             }
             // all but one turn is taken, and each waits until all connections have been answered
             let (begun, ended) = (Arc::new(AtomicUsize::new(1)), Arc::new(Barrier::new(MOST_LONG)));

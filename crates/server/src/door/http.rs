@@ -43,7 +43,7 @@ const BUFFER: usize = 16 << 10;
 
 /// Serves a connection of a door until it ends.
 pub(crate) async fn serve(door: Door, connection: Connection, service: CurrentService) {
-    let Connection { stream, peer, mut stopping } = connection;
+    let Connection { stream, peer, stopping } = connection;
     // its limits of time stay those that it began with
     let limits = service.get().settings().limits.clone();
     let (stream, timer) = TimedStream::new(stream, &limits);
@@ -66,7 +66,7 @@ pub(crate) async fn serve(door: Door, connection: Connection, service: CurrentSe
     let mut serving = builder.serve_connection(TokioIo::new(stream), answer);
     let ended = tokio::select! {
         ended = poll_fn(|cx| serving.poll_without_shutdown(cx)) => ended,
-        () = stopping.wait() => {
+        () = stopping.cancelled() => {
             std::pin::Pin::new(&mut serving).graceful_shutdown();
             poll_fn(|cx| serving.poll_without_shutdown(cx)).await
         }

@@ -29,7 +29,6 @@ pub(crate) async fn serve(connection: Connection, service: CurrentService) {
 }
 
 async fn converse(mut connection: Connection, service: CurrentService) -> io::Result<()> {
-    let mut stopping = connection.stopping.clone();
     let mut session = MilterSession::new(service.clone(), connection.peer);
     let mut input = Input::default();
     loop {
@@ -50,7 +49,7 @@ async fn converse(mut connection: Connection, service: CurrentService) -> io::Re
         } else {
             let n = tokio::select! {
                 biased;
-                () = stopping.wait(), if is_idle => return Ok(()),
+                () = connection.stopping.cancelled(), if is_idle => return Ok(()),
                 n = in_time(patience, connection.stream.read_buf(&mut input.bytes)) => n?,
             };
             if n == 0 {

@@ -69,11 +69,11 @@ async fn converse(connection: &mut Connection, service: &Service) -> Result<Vec<
     let mut buffer = Vec::with_capacity(CHUNK);
     // it has the bytes of the head first, then those of the message
     let mut incoming = service.incoming(TooLong::Cut);
-    let mut stopping = connection.stopping.clone();
+    let stopping = connection.stopping.clone();
     let end = tokio::select! {
         head = in_time(limits.command(), read_head(connection, &mut buffer, &mut incoming)) => head?,
         // nothing was begun
-        () = stopping.wait(), if buffer.is_empty() => return Err(NoAnswer::Gone),
+        () = stopping.cancelled(), if buffer.is_empty() => return Err(NoAnswer::Gone),
     };
     let request = parse(&buffer[..end]).map_err(|words| NoAnswer::Refused(reply::bad_line(&words)))?;
     match request.method {
