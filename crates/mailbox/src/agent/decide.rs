@@ -1,7 +1,7 @@
 //! Where a message of the inbox goes.
 
 use crate::ledger::entry::{Cause, Opinion};
-use crate::ledger::header::{Header, address};
+use crate::ledger::header::{Header, address, addresses};
 use crate::ledger::messages::MessageStates;
 use crate::settings::{Account, JUNK_THRESHOLD, SortRule};
 
@@ -51,7 +51,7 @@ fn is_sure(account: &Account, messages: &MessageStates, header: &Header, opinion
 /// Whether the owner has written to where a message comes from, or has kept mail from there and none of it is junk. Junk often
 /// claims to come from oneself.
 fn is_known(account: &Account, messages: &MessageStates, header: &Header) -> bool {
-    let Some(sender) = header.sender() else { return false };
+    let Some(sender) = addresses(&header.from).pop() else { return false };
     let own = [&account.user, &account.name].map(|text| address(text));
     let is_kept =
         || messages.labels_of(sender).is_some_and(|mut labels| !labels.any(|it| account.is_junk(it)));

@@ -9,7 +9,7 @@ use crate::agent::state::{Agent, FiledMessage};
 use crate::imap::messages::{FetchedMessage, Location, Marks, keyword};
 use crate::imap::session::FolderStatus;
 use crate::ledger::entry::{Event, Id};
-use crate::ledger::header::Header;
+use crate::ledger::header::{Header, addresses};
 use crate::ledger::journal::FolderPosition;
 use crate::ledger::messages::MessageState;
 use crate::settings::{Account, FolderSettings};
@@ -55,7 +55,7 @@ impl Agent<'_> {
         let Some((opened, uids)) = self.news(sent, true).await? else { return Ok(()) };
         for batch in uids.chunks(BATCH) {
             let fetched = self.server.fetch_first(batch, MOST_OF_SENT).await?;
-            let addresses = fetched.iter().flat_map(|message| Header::parse(&message.bytes).recipients());
+            let addresses = fetched.iter().flat_map(|message| addresses(&Header::parse(&message.bytes).to));
             let new: BTreeSet<Id> =
                 addresses.filter(|it| !self.ledger.messages.correspondents.contains(it)).collect();
             self.note(new.into_iter().map(|address| (address, Event::Correspondent)))?;

@@ -86,19 +86,10 @@ impl Header {
             has(&rule.from, &self.from) && has(&rule.to, &self.to) && has(&rule.list, &self.list);
         is_sent_so && has(&rule.subject, &self.subject) && (!rule.newsletter || self.is_newsletter)
     }
-
-    /// The address it comes from; one in the name before it is anybody's.
-    pub(crate) fn sender(&self) -> Option<Id> {
-        addresses(&self.from).pop()
-    }
-
-    /// The addresses it goes to.
-    pub(crate) fn recipients(&self) -> Vec<Id> {
-        addresses(&self.to)
-    }
 }
 
-fn addresses(field: &str) -> Vec<Id> {
+/// The addresses in a field. In `From`, the last is where a message comes from; one in the name before it is anybody's.
+pub(crate) fn addresses(field: &str) -> Vec<Id> {
     let words = field.split(|c: char| c.is_whitespace() || ",;:<>()\"'".contains(c));
     words.filter(|word| word.contains('@')).map(address).collect()
 }
@@ -163,7 +154,7 @@ mod tests {
             b"From: =?utf-8?q?Caf=C3=A9?= <no-reply@SHOP.example>\r\nTo: Anna+shop@x\r\n\r\nTo: b@x",
         );
         assert_eq!(header.summary.sender, "Café <no-reply@SHOP.example>");
-        assert_eq!(header.sender(), Some(address("no-reply@shop.example")));
-        assert_eq!(header.recipients(), [address("anna+shop@x")]);
+        assert_eq!(addresses(&header.from).pop(), Some(address("no-reply@shop.example")));
+        assert_eq!(addresses(&header.to), [address("anna+shop@x")]);
     }
 }
