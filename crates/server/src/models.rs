@@ -3,7 +3,6 @@
 pub(crate) mod learning;
 pub(crate) mod model;
 mod names;
-pub(crate) mod queue;
 pub(crate) mod request;
 
 use std::collections::{BTreeMap, HashMap};

@@ -21,8 +21,7 @@ use tokio::sync::Semaphore;
 
 use crate::models::ModelRegistry;
 use crate::models::learning::{LearningContext, enqueue};
-use crate::models::model::LiveModel;
-use crate::models::queue::{OwnedDocument, Update};
+use crate::models::model::{LiveModel, OwnedDocument, Update};
 use crate::models::request::{Feedback, FeedbackOutcome, ModelId, ServiceError};
 use crate::record::log::{Log, LogLine};
 use crate::record::outbox::Outbox;

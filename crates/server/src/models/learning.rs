@@ -10,8 +10,7 @@ use tamis_train::replication::Record;
 use tamis_train::{Document, ErrorKind, LearnOptions, LearnOutcome, Learner};
 use tokio::sync::oneshot;
 
-use crate::models::model::{LiveModel, is_missing};
-use crate::models::queue::{OwnedDocument, Update, UpdateBatch};
+use crate::models::model::{LiveModel, OwnedDocument, Update, UpdateBatch, is_missing};
 use crate::models::request::{Feedback, FeedbackOutcome, ServiceError};
 use crate::record::Metrics;
 use crate::record::outbox::Outbox;
