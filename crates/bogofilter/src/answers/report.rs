@@ -11,23 +11,20 @@ use crate::answers::layout::{Bogosity, MailClass};
 use crate::answers::numbers::Notation;
 use crate::options::settings::BogofilterSettings;
 
-/// The table that is asked for.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum TableKind {
-    Histogram,
-    Words,
-    DataFrame,
-}
+/// What makes the lines of a table.
+type TableLines = fn(&WordTable) -> Vec<String>;
 
-fn table_kind(settings: &BogofilterSettings, class: MailClass) -> Option<TableKind> {
+/// The table that is asked for.
+fn table_lines(settings: &BogofilterSettings, class: MailClass) -> Option<TableLines> {
     let BogofilterSettings { verbose, quiet, dataframe, unsure_stats, .. } = *settings;
     match verbose.saturating_add(u8::from(settings.passthrough)) {
         _ if quiet => None,
-        _ if dataframe => Some(TableKind::DataFrame),
+        _ if dataframe => Some(|table| table.rows(true)),
         _ if verbose == 0 => None,
-        3.. => Some(TableKind::Words),
-        2 => Some(TableKind::Histogram),
-        _ => (unsure_stats && class == MailClass::Unsure).then_some(TableKind::Histogram),
+        3.. => Some(|table| table.rows(false)),
+        2 => Some(WordTable::histogram),
+        _ if unsure_stats && class == MailClass::Unsure => Some(WordTable::histogram),
+        _ => None,
     }
 }
 
@@ -38,7 +35,7 @@ pub(crate) fn lines(
     mail: &[u8],
     verdict: Bogosity,
 ) -> Result<Vec<String>> {
-    let Some(kind) = table_kind(settings, verdict.class) else { return Ok(Vec::new()) };
+    let Some(table_lines) = table_lines(settings, verdict.class) else { return Ok(Vec::new()) };
     let explanation = filter.explain(Document::Mail(mail), &mut Scratch::default())?;
     let totals = filter.information().totals;
     // ham first
@@ -53,10 +50,7 @@ pub(crate) fn lines(
     words.sort_by(|a, b| a.fw.total_cmp(&b.fw).then_with(|| a.text.cmp(&b.text)));
     let in_header = settings.stats_in_header;
     let table = WordTable { words, parameters, spamicity: verdict.spamicity, in_header };
-    Ok(match kind {
-        TableKind::Histogram => table.histogram(),
-        kind => table.rows(kind == TableKind::DataFrame),
-    })
+    Ok(table_lines(&table))
 }
 
 /// A word of a message.
@@ -188,7 +182,7 @@ mod tests {
     fn a_table_is_made_where_one_is_asked_for() {
         let is_made = |verbose, passthrough, quiet| {
             let settings = BogofilterSettings { verbose, passthrough, quiet, ..BogofilterSettings::usual() };
-            table_kind(&settings, MailClass::Ham).is_some()
+            table_lines(&settings, MailClass::Ham).is_some()
         };
         assert!(!is_made(0, true, false) && !is_made(1, false, false) && !is_made(2, false, true));
         assert!(is_made(2, false, false) && is_made(1, true, false));
