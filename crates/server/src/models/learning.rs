@@ -7,7 +7,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use tamis_train::replication::Record;
-use tamis_train::{Document, ErrorKind, LearnOptions, LearnOutcome, Learner};
+use tamis_train::{Document, Error, ErrorKind, LearnOptions, LearnOutcome, Learner};
 use tokio::sync::oneshot;
 
 use crate::models::model::{LiveModel, OwnedDocument, Update, UpdateBatch, is_missing};
@@ -172,7 +172,7 @@ fn attempt(
     let mut records = Vec::new();
     let apply = |update: &Update| match (update, &context.outbox) {
         (Update::Record(bytes), _) => match Record::from_bytes(bytes) {
-            Ok(record) => apply_record(&mut learner, &record),
+            Ok(record) => Ok(outcome(record.label(), learner.apply(&record)?)),
             // not the model's fault
             Err(error) => Err(ServiceError::Request(error.to_string())),
         },
@@ -195,14 +195,15 @@ fn attempt(
                 OwnedDocument::Counted(_) if label.is_some() => known_label(&mut learner, document)?,
                 _ => None,
             };
-            let outcome = if outbox.is_some() {
+            let has_changed = if outbox.is_some() {
                 let record = learner.record(label, document)?;
                 // told even if nothing changes here: another server may have been told otherwise meanwhile
                 records.push(record.to_bytes());
-                apply_record(&mut learner, &record)?
+                learner.apply(&record)?
             } else {
                 apply_feedback(&mut learner, label, document)?
             };
+            let outcome = outcome(label, has_changed);
             let moved = before.filter(|_| outcome == FeedbackOutcome::Learned);
             Ok(moved.map_or(outcome, FeedbackOutcome::Moved))
         }
@@ -217,14 +218,14 @@ fn attempt(
     Ok((learner, outcomes))
 }
 
-fn apply_record(learner: &mut Learner, record: &Record) -> Result<FeedbackOutcome, ServiceError> {
-    let has_changed = learner.apply(record)?;
-    Ok(match (record.label().is_some(), has_changed) {
+/// What came of learning a document under a label or, without one, of forgetting it.
+fn outcome(label: Option<&str>, has_changed: bool) -> FeedbackOutcome {
+    match (label.is_some(), has_changed) {
         (true, true) => FeedbackOutcome::Learned,
         (true, false) => FeedbackOutcome::Already,
         (false, true) => FeedbackOutcome::Forgotten,
         (false, false) => FeedbackOutcome::Unknown,
-    })
+    }
 }
 
 /// The label that a document is known under.
@@ -232,22 +233,15 @@ fn known_label(learner: &mut Learner, document: Document<'_>) -> Result<Option<S
     Ok(learner.known_labels(document)?.into_iter().next())
 }
 
-fn apply_feedback(
-    learner: &mut Learner,
-    label: Option<&str>,
-    document: Document<'_>,
-) -> Result<FeedbackOutcome, ServiceError> {
-    match label {
-        Some(label) => Ok(match learner.learn(label, document)? {
-            LearnOutcome::Already => FeedbackOutcome::Already,
-            _ => FeedbackOutcome::Learned,
-        }),
-        None => match learner.forget(None, document) {
-            Ok(_) => Ok(FeedbackOutcome::Forgotten),
-            Err(error) if error.kind() == ErrorKind::NotLearned => Ok(FeedbackOutcome::Unknown),
-            Err(error) => Err(error.into()),
-        },
-    }
+/// Learns or forgets a document. Returns whether the model changed.
+fn apply_feedback(learner: &mut Learner, label: Option<&str>, document: Document<'_>) -> Result<bool, Error> {
+    let Some(label) = label else {
+        return match learner.forget(None, document) {
+            Err(error) if error.kind() == ErrorKind::NotLearned => Ok(false),
+            forgotten => forgotten.map(|_| true),
+        };
+    };
+    Ok(learner.learn(label, document)? != LearnOutcome::Already)
 }
 
 /// Opens a model for learning. That of a user is made if there is none; the shared one is not.
