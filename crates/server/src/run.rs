@@ -53,7 +53,7 @@ pub async fn serve(settings: ServerSettings, file: Option<&Path>, say: Say) -> R
     // cancelled also if this future is dropped
     let stop = stopping.clone().drop_guard();
     let (alive, mut ended) = mpsc::channel(1);
-    let limit = settings.limits.stop();
+    let limit = settings.limits.stop;
     // these threads retrain models: nothing else here runs in parallel. If the program that embeds the server has started
     // them, they stay as they are
     let _ = rayon::ThreadPoolBuilder::new().start_handler(|_| step_back()).build_global();

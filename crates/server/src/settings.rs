@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, ensure};
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 
 use crate::settings::address::Address;
 use crate::settings::file::read_file;
@@ -191,14 +191,18 @@ pub struct LimitSettings {
     pub message_bytes: usize,
     /// Maximum bytes of all messages that are in the server at a time; 64 MiB by default.
     pub bytes_in_flight: usize,
-    /// Maximum seconds until a command is complete; 10 by default.
-    pub command_seconds: u64,
-    /// Maximum seconds until a message is complete; 60 by default.
-    pub message_seconds: u64,
-    /// Maximum seconds that a connection over HTTP may be idle; 300 by default.
-    pub idle_seconds: u64,
-    /// Maximum seconds that work may take after the server was told to stop; 10 by default.
-    pub stop_seconds: u64,
+    /// Maximum time until a command is complete; 10 seconds by default.
+    #[serde(rename = "command_seconds", deserialize_with = "seconds")]
+    pub command: Duration,
+    /// Maximum time until a message is complete; 60 seconds by default.
+    #[serde(rename = "message_seconds", deserialize_with = "seconds")]
+    pub message: Duration,
+    /// Maximum time that a connection over HTTP may be idle; 300 seconds by default.
+    #[serde(rename = "idle_seconds", deserialize_with = "seconds")]
+    pub idle: Duration,
+    /// Maximum time that work may take after the server was told to stop; 10 seconds by default.
+    #[serde(rename = "stop_seconds", deserialize_with = "seconds")]
+    pub stop: Duration,
     /// Maximum number of corrections that wait to be learned; 1,000 by default.
     pub waiting_to_learn: usize,
 }
@@ -229,6 +233,10 @@ pub struct FleetSettings {
     /// start from a copy of another's model and state.
     #[serde(default = "default_keep")]
     pub keep: u64,
+}
+
+fn seconds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
+    u64::deserialize(deserializer).map(Duration::from_secs)
 }
 
 fn default_stream() -> String {
@@ -300,10 +308,10 @@ impl Default for LimitSettings {
             connections: 2_000,
             message_bytes: 16 << 20,
             bytes_in_flight: 64 << 20,
-            command_seconds: 10,
-            message_seconds: 60,
-            idle_seconds: 300,
-            stop_seconds: 10,
+            command: Duration::from_secs(10),
+            message: Duration::from_secs(60),
+            idle: Duration::from_secs(300),
+            stop: Duration::from_secs(10),
             waiting_to_learn: 1_000,
         }
     }
@@ -319,28 +327,6 @@ impl MilterSettings {
     /// What is done with messages to which no rule applies that says otherwise.
     pub(crate) fn actions(&self) -> MilterActions {
         MilterActions { reject: self.reject, quarantine: self.quarantine, tempfail: self.tempfail }
-    }
-}
-
-impl LimitSettings {
-    /// Maximum time until a command is complete.
-    pub fn command(&self) -> Duration {
-        Duration::from_secs(self.command_seconds)
-    }
-
-    /// Maximum time until a message is complete.
-    pub fn message(&self) -> Duration {
-        Duration::from_secs(self.message_seconds)
-    }
-
-    /// Maximum time that a connection over HTTP may be idle.
-    pub fn idle(&self) -> Duration {
-        Duration::from_secs(self.idle_seconds)
-    }
-
-    /// Maximum time that work may take after the server was told to stop.
-    pub fn stop(&self) -> Duration {
-        Duration::from_secs(self.stop_seconds)
     }
 }
 
@@ -449,10 +435,10 @@ impl ServerSettings {
             ("page.messages", self.page.messages as u64),
             ("limits.connections", self.limits.connections as u64),
             ("limits.waiting_to_learn", self.limits.waiting_to_learn as u64),
-            ("limits.command_seconds", self.limits.command_seconds),
-            ("limits.message_seconds", self.limits.message_seconds),
-            ("limits.idle_seconds", self.limits.idle_seconds),
-            ("limits.stop_seconds", self.limits.stop_seconds),
+            ("limits.command_seconds", self.limits.command.as_secs()),
+            ("limits.message_seconds", self.limits.message.as_secs()),
+            ("limits.idle_seconds", self.limits.idle.as_secs()),
+            ("limits.stop_seconds", self.limits.stop.as_secs()),
             ("milter.idle_seconds", self.milter.idle_seconds),
         ] {
             ensure!(value > 0, "{key}: expected a number above 0, got 0");

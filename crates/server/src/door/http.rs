@@ -62,7 +62,7 @@ pub(crate) async fn serve(door: Door, connection: Connection, service: CurrentSe
         })
     });
     let mut builder = Builder::new();
-    builder.timer(timer).header_read_timeout(limits.idle()).max_buf_size(BUFFER).half_close(true);
+    builder.timer(timer).header_read_timeout(limits.idle).max_buf_size(BUFFER).half_close(true);
     let mut serving = builder.serve_connection(TokioIo::new(stream), answer);
     let ended = tokio::select! {
         ended = poll_fn(|cx| serving.poll_without_shutdown(cx)) => ended,

@@ -33,7 +33,7 @@ async fn converse(mut connection: Connection, service: CurrentService) -> io::Re
     let mut input = Input::default();
     loop {
         let now = service.get();
-        let command = now.settings().limits.command();
+        let command = now.settings().limits.command;
         let is_idle = session.is_idle() && input.bytes.is_empty();
         let patience = match input.since {
             Some(since) => session.patience().min(command.saturating_sub(since.elapsed())),

@@ -54,7 +54,7 @@ pub(crate) async fn serve(mut connection: Connection, service: &Service) {
         Err(NoAnswer::Refused(answer)) => (answer, true),
         Err(NoAnswer::Gone) => return,
     };
-    if connection.write(&answer, service.settings().limits.message()).await.is_err() {
+    if connection.write(&answer, service.settings().limits.message).await.is_err() {
         return;
     }
     if is_refused {
@@ -71,7 +71,7 @@ async fn converse(connection: &mut Connection, service: &Service) -> Result<Vec<
     let mut incoming = service.incoming(TooLong::Cut);
     let stopping = connection.stopping.clone();
     let end = tokio::select! {
-        head = in_time(limits.command(), read_head(connection, &mut buffer, &mut incoming)) => head?,
+        head = in_time(limits.command, read_head(connection, &mut buffer, &mut incoming)) => head?,
         // nothing was begun
         () = stopping.cancelled(), if buffer.is_empty() => return Err(NoAnswer::Gone),
     };
@@ -87,7 +87,7 @@ async fn converse(connection: &mut Connection, service: &Service) -> Result<Vec<
     }
     incoming.reserve(request.length.unwrap_or(0).min(CHUNK))?;
     incoming.push(&buffer[end..])?;
-    in_time(limits.message(), read_body(connection, &mut buffer, &mut incoming, request.length)).await?;
+    in_time(limits.message, read_body(connection, &mut buffer, &mut incoming, request.length)).await?;
     let came = incoming.n_arrived();
     if let Some(length) = request.length.filter(|length| came != *length)
         && request.method.needs_whole()

@@ -31,11 +31,11 @@ pub(super) async fn read(
         TooLong::Cut => limits.bytes_in_flight,
     };
     let mut incoming = context.service.incoming(too_long);
-    let filled = timeout(limits.message(), async {
+    let filled = timeout(limits.message, async {
         let mut is_too_long = body.size_hint().lower() > most as u64;
         let mut body = body.into_data_stream();
         while !is_too_long {
-            let Some(chunk) = chunk_within(limits.idle(), &mut body).await? else { return Ok(()) };
+            let Some(chunk) = chunk_within(limits.idle, &mut body).await? else { return Ok(()) };
             incoming.push(&chunk)?;
             is_too_long = incoming.n_arrived() > most;
         }

@@ -37,7 +37,7 @@ pub(super) async fn label(context: SharedContext, request: HttpRequest) -> Resul
     let (parts, body) = request.into_parts();
     check_encoding(&parts.headers)?;
     let mut body = body.into_data_stream();
-    let idle = context.service.settings().limits.idle();
+    let idle = context.service.settings().limits.idle;
     let labeller = Labeller {
         chunk: chunk_within(idle, &mut body).await?.unwrap_or_default(),
         body: Some(body),
@@ -129,7 +129,7 @@ impl Labeller {
         }
         if is_complete || is_within != was_within {
             let limits = &service.settings().limits;
-            self.deadline = Instant::now() + if is_complete { limits.idle() } else { limits.message() };
+            self.deadline = Instant::now() + if is_complete { limits.idle } else { limits.message };
         }
     }
 }

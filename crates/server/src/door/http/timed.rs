@@ -28,8 +28,8 @@ impl TimedStream {
     /// The stream, and the timer for the head of each request.
     pub(super) fn new(stream: Box<dyn ByteStream>, limits: &LimitSettings) -> (Self, HeadTimer) {
         let n_read = Arc::<AtomicU64>::default();
-        let timer = HeadTimer { n_read: n_read.clone(), command: limits.command() };
-        (TimedStream { stream, n_read, idle: limits.idle(), stalled: None }, timer)
+        let timer = HeadTimer { n_read: n_read.clone(), command: limits.command };
+        (TimedStream { stream, n_read, idle: limits.idle, stalled: None }, timer)
     }
 }
 

@@ -53,7 +53,7 @@ impl MilterSession {
         let service = self.service.get();
         let settings = service.settings();
         match self.message.as_ref().and_then(|message| message.content_since) {
-            Some(since) => settings.limits.message().saturating_sub(since.elapsed()),
+            Some(since) => settings.limits.message.saturating_sub(since.elapsed()),
             None => Duration::from_secs(settings.milter.idle_seconds),
         }
     }

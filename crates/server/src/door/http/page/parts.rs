@@ -27,7 +27,7 @@ impl Fields {
 /// # Errors
 /// If it does not arrive, is too long, or is another form.
 pub(super) async fn form_of(context: &HttpContext, request: Request) -> Result<Fields, Refusal> {
-    let limit = context.service.settings().limits.command();
+    let limit = context.service.settings().limits.command;
     let form = timeout(limit, Form::from_request(request, &())).await.map_err(|_| Refusal::too_slow())?;
     form.map(|Form(form)| form).map_err(|rejection| Refusal::new(rejection.status(), rejection.body_text()))
 }
@@ -54,7 +54,7 @@ impl Parts {
         DefaultBodyLimit::disable().apply(&mut request);
         let message = Incoming { limit: most, ..context.service.incoming(TooLong::Refuse) };
         let mut parts = Parts { fields: Fields::default(), message };
-        let reading = timeout(context.service.settings().limits.message(), parts.fill(request));
+        let reading = timeout(context.service.settings().limits.message, parts.fill(request));
         reading.await.unwrap_or_else(|_| Err(Refusal::too_slow()))?;
         Ok(parts)
     }
