@@ -36,15 +36,12 @@ impl<'a> ModelId<'a> {
 }
 
 /// Who a message is for. One for one user is scored with his model, one for several with the shared model.
-#[derive(Clone, PartialEq, Eq, Default, Debug)]
-pub(crate) enum Recipients {
-    /// None is known.
-    #[default]
-    None,
-    /// The address, without angle brackets.
-    One(String),
-    /// `@` and the domain of all; empty if there are several.
-    Several(String),
+#[derive(Default)]
+pub(crate) struct Recipients {
+    /// Their number; 2 stands for any above 1.
+    pub(crate) n: u8,
+    /// The address of one, without angle brackets; of several, `@` and the domain of all; otherwise empty.
+    pub(crate) common: String,
 }
 
 impl Recipients {
@@ -58,33 +55,20 @@ impl Recipients {
         let domain = |address: &str| {
             address.rfind('@').map_or_else(String::new, |at| address[at..].to_ascii_lowercase())
         };
-        *self = match (&*self, address) {
-            (Recipients::None, Some("")) => return,
-            (Recipients::None, Some(address)) => Recipients::One(address.to_owned()),
+        let (n, common) = match (self.n, address) {
+            (0, Some("")) => return,
+            (0, Some(address)) => (1, address.to_owned()),
             // the same mailbox again
-            (Recipients::One(known), Some(address)) if known.eq_ignore_ascii_case(address) => return,
-            (Recipients::One(known), Some(address)) if domain(known) == domain(address) => {
-                Recipients::Several(domain(known))
-            }
-            (Recipients::Several(known), Some(address)) if *known == domain(address) => return,
-            _ => Recipients::Several(String::new()),
+            (1, Some(address)) if self.common.eq_ignore_ascii_case(address) => return,
+            (_, Some(address)) if domain(&self.common) == domain(address) => (2, domain(address)),
+            _ => (2, String::new()),
         };
+        *self = Recipients { n, common };
     }
 
     /// The model for them.
     pub(crate) fn model(&self) -> ModelId<'_> {
-        match self {
-            Recipients::One(address) => ModelId::User(address),
-            Recipients::None | Recipients::Several(_) => ModelId::Shared,
-        }
-    }
-
-    /// The one recipient, or `@` and the domain of all; otherwise empty.
-    pub(crate) fn common(&self) -> &str {
-        match self {
-            Recipients::None => "",
-            Recipients::One(common) | Recipients::Several(common) => common,
-        }
+        if self.n == 1 { ModelId::User(&self.common) } else { ModelId::Shared }
     }
 }
 
@@ -194,7 +178,7 @@ mod tests {
         let mut all = Recipients::default();
         let mut add = |address: &str| {
             all.add(address.as_bytes());
-            (all.common().to_owned(), all.model().name())
+            (all.common.clone(), all.model().name())
         };
         let joe = ("Joe@example.org".to_owned(), "user/Joe@example.org".to_owned());
         let shared = |domain: &str| (domain.to_owned(), String::new());

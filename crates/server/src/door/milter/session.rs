@@ -183,7 +183,7 @@ impl MilterSession {
             ),
         };
         let (client, is_authenticated) = (self.client, self.is_authenticated);
-        let envelope = Envelope { client, is_authenticated, recipient: recipients.common() };
+        let envelope = Envelope { client, is_authenticated, recipient: &recipients.common };
         let queue_id = &self.queue_id;
         let request = Request { queue_id, envelope, is_mail_server, ..Request::new(Door::Milter, model) };
         let mut answer = service.score(&request, Document::Mail(bytes)).await?;
