@@ -224,11 +224,11 @@ impl Agent<'_> {
         self.ledger.note([(id, Event::Sorting(Box::new(sorting.clone())))])?;
         let event = match self.act(&sorting, &to, modseq).await {
             // someone else was faster
-            Ok(Transfer::Gone) => Event::Left { place: sorting.from, opinion: None },
-            Ok(Transfer::At(own)) if action == SortAction::Move => {
+            Ok(None) => Event::Left { place: sorting.from, opinion: None },
+            Ok(Some(Some(own))) if action == SortAction::Move => {
                 Event::Sorted { place: Some(self.first_copy(id, &sorting, &to, own).await?) }
             }
-            Ok(transfer) => Event::Sorted { place: transfer.location() },
+            Ok(Some(place)) => Event::Sorted { place },
             // if refused, it stays in the inbox and is unfinished, so it is tried again later
             Err(error) => return self.unless_refused(Err::<(), _>(error.into())).map(drop),
         };
@@ -269,13 +269,13 @@ impl Agent<'_> {
         let change = format!("+FLAGS.SILENT ({mark}{})", keyword(&sorting.opinion.label));
         match self.server.flag(uid, &change, modseq).await {
             // of several agents, only one gets it
-            Ok(false) => return Ok(Transfer::Gone),
+            Ok(false) => return Ok(None),
             // a server without keywords: other agents take the move for their owner's
             Err(error) if action == SortAction::Flag || !error.is_refusal() => return Err(error),
             _ => {}
         }
         match action {
-            SortAction::Flag => Ok(Transfer::At(sorting.from.clone())),
+            SortAction::Flag => Ok(Some(Some(sorting.from.clone()))),
             SortAction::Copy => self.server.copy_message(uid, to).await,
             SortAction::Move => self.server.move_message(uid, to).await,
         }

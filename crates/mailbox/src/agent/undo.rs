@@ -7,7 +7,7 @@ use tamis_program::{note, shown};
 
 use crate::agent::state::Agent;
 use crate::imap::folders::Mailbox;
-use crate::imap::messages::{JUNK, Location, Transfer};
+use crate::imap::messages::{JUNK, Location};
 use crate::ledger::entry::{Event, Id, Sorting};
 use crate::ledger::messages::{LastSorting, MessageState};
 use crate::settings::SortAction;
@@ -48,9 +48,9 @@ impl Agent<'_> {
             self.ledger.note([(id, Event::Undoing)])?;
             self.unmark(&to, uid).await?;
             match self.server.move_message(uid, &from).await? {
-                Transfer::Gone => gone += 1,
-                transfer => {
-                    self.ledger.note([(id, Event::Undone { place: transfer.location() })])?;
+                None => gone += 1,
+                Some(place) => {
+                    self.ledger.note([(id, Event::Undone { place })])?;
                     back += 1;
                 }
             }

@@ -84,26 +84,9 @@ pub(crate) struct Location {
     pub(crate) uid: u32,
 }
 
-/// What became of a message that was to be moved or copied.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) enum Transfer {
-    /// It was not there any more.
-    Gone,
-    /// It was moved or copied; the server does not say where to.
-    Moved,
-    /// It was moved or copied here.
-    At(Location),
-}
-
-impl Transfer {
-    /// Where the message is now, as far as the server says.
-    pub(crate) fn location(self) -> Option<Location> {
-        match self {
-            Transfer::At(location) => Some(location),
-            Transfer::Gone | Transfer::Moved => None,
-        }
-    }
-}
+/// What became of a message that was to be moved or copied: `None` if it was not there any more, otherwise where it is now, as
+/// far as the server says.
+pub(crate) type Transfer = Option<Option<Location>>;
 
 impl ImapSession {
     /// The UIDs of the open folder's messages from `first` on that are not marked as deleted, in ascending order.
@@ -218,7 +201,7 @@ impl ImapSession {
             return self.transfer("moving", "MOVE", uid, to).await;
         }
         let copied = self.copy_message(uid, to).await?;
-        if copied != Transfer::Gone {
+        if copied.is_some() {
             self.delete_message(uid).await?;
         }
         Ok(copied)
@@ -228,7 +211,7 @@ impl ImapSession {
     pub(crate) async fn copy_message(&mut self, uid: u32, to: &Mailbox) -> Result<Transfer, ImapError> {
         match self.still_there(&[uid], false).await?.is_empty() {
             false => self.transfer("copying", "COPY", uid, to).await,
-            true => Ok(Transfer::Gone),
+            true => Ok(None),
         }
     }
 
@@ -279,7 +262,7 @@ impl ImapSession {
         uid: u32,
         to: &Mailbox,
     ) -> Result<Transfer, ImapError> {
-        let mut transfer = if self.can("UIDPLUS") { Transfer::Gone } else { Transfer::Moved };
+        let mut transfer = if self.can("UIDPLUS") { None } else { Some(None) };
         let what = format!("{what} a message to {}", to.name);
         // with MOVE in an untagged response, with COPY in the last one
         self.exchange(&what, &format!("UID {verb} {uid} {}", to.quoted()?), |response| {
@@ -287,7 +270,7 @@ impl ImapSession {
                 && let Some(ResponseCode::CopyUid(validity, _, uids)) = &outcome.code
                 && let Some(uid) = first(uids)
             {
-                transfer = Transfer::At(Location { folder: to.name.clone(), validity: *validity, uid });
+                transfer = Some(Some(Location { folder: to.name.clone(), validity: *validity, uid }));
             }
         })
         .await?;
