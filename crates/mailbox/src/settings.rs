@@ -293,28 +293,24 @@ impl Account {
 
     fn check(&self) -> Result<()> {
         let is_plain = |c: char| c.is_ascii_alphanumeric() || ".-_+@".contains(c);
-        if self.name.is_empty() || self.name.starts_with('.') || !self.name.chars().all(is_plain) {
-            bail!("name: expected letters, digits and . - _ + @, got {:?}", self.name);
-        }
+        let is_name = !self.name.is_empty() && !self.name.starts_with('.') && self.name.chars().all(is_plain);
+        ensure!(is_name, "name: expected letters, digits and . - _ + @, got {:?}", self.name);
         let ways = [!self.password.is_empty(), !self.token.is_empty(), self.oauth.is_some()];
-        if ways.iter().filter(|is_there| **is_there).count() != 1 {
-            bail!("expected either password or token, a command that prints it, or [account.oauth]");
-        }
+        let is_one = ways.iter().filter(|is_there| **is_there).count() == 1;
+        ensure!(is_one, "expected either password or token, a command that prints it, or [account.oauth]");
         let oauth = self.oauth.iter();
         let urls = oauth.flat_map(|it| [Some(&it.device_url), Some(&it.token_url), it.auth_url.as_ref()]);
         for url in urls.flatten() {
             let is_local = url.starts_with("http://127.0.0.1:") || url.starts_with("http://localhost:");
-            if !url.starts_with("https://") && !is_local {
-                bail!("oauth: expected a URL that begins with https://, got {url:?}");
-            }
+            let is_safe = is_local || url.starts_with("https://");
+            ensure!(is_safe, "oauth: expected a URL that begins with https://, got {url:?}");
         }
         let thresholds = self.folders.iter().filter_map(|folder| folder.threshold);
         if let Some(got) = thresholds.chain([self.threshold]).find(|t| !(0.5..=1.0).contains(t)) {
             bail!("threshold: expected a probability from 0.5 to 1, got {got}");
         }
-        if !(0.0..=1.0).contains(&self.max_wrong) {
-            bail!("max_wrong: expected a share from 0 to 1, got {}", self.max_wrong);
-        }
+        let share = self.max_wrong;
+        ensure!((0.0..=1.0).contains(&share), "max_wrong: expected a share from 0 to 1, got {share}");
         ensure!(self.newest > 0 && self.poll_seconds > 0, "newest and poll_seconds: expected at least 1");
         let is_local = matches!(&*self.host, "localhost" | "127.0.0.1" | "::1");
         if self.tls == Tls::None && !is_local {
