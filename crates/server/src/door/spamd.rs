@@ -152,12 +152,9 @@ async fn read_body(
 
 fn question(request: &SpamdRequest) -> Request<'_> {
     let model = request.user.as_deref().map_or(ModelId::Shared, ModelId::User);
-    let mut question = Request::new(Door::Spamd, model);
-    question.queue_id = &request.queue_id;
-    if matches!(request.method, Method::Report | Method::ReportIfSpam) {
-        question.reasons = REASONS;
-    }
-    question
+    let has_report = matches!(request.method, Method::Report | Method::ReportIfSpam);
+    let reasons = if has_report { REASONS } else { 0 };
+    Request { queue_id: &request.queue_id, reasons, ..Request::new(Door::Spamd, model) }
 }
 
 /// # Errors

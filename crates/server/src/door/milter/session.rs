@@ -206,14 +206,9 @@ struct Transaction {
 
 impl Transaction {
     fn new(incoming: Incoming) -> Self {
-        Transaction {
-            incoming,
-            has_whole_header: false,
-            recipients: Recipients::default(),
-            verdicts: Vec::new(),
-            failure: None,
-            content_since: None,
-        }
+        let (recipients, verdicts) = (Recipients::default(), Vec::new());
+        let (has_whole_header, failure, content_since) = (false, None, None);
+        Transaction { incoming, has_whole_header, recipients, verdicts, failure, content_since }
     }
 
     /// Adds a header field. Without `has_leading_space`, the space after the colon is not in the value.

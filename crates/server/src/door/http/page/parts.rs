@@ -52,7 +52,8 @@ impl Parts {
         most: usize,
     ) -> Result<Self, Refusal> {
         DefaultBodyLimit::disable().apply(&mut request);
-        let message = Incoming { limit: most, ..context.service.incoming(TooLong::Refuse) };
+        let mut message = context.service.incoming(TooLong::Refuse);
+        message.limit = most;
         let mut parts = Parts { fields: Fields::default(), message };
         let reading = timeout(context.service.settings().limits.message, parts.fill(request));
         reading.await.unwrap_or_else(|_| Err(Refusal::too_slow()))?;

@@ -142,10 +142,8 @@ pub(super) async fn upload(context: SharedContext, request: Request) -> Shown {
     let upload = Arc::new(Upload { label, model, state: Mutex::default() });
     let mut last = lock(&UPLOAD);
     if last.as_ref().is_some_and(|last| last.is_busy()) {
-        return Err(Refusal::unprocessable(
-            "Another file is being looked at or learned; wait until that is done.",
-        )
-        .into());
+        let busy = "Another file is being looked at or learned; wait until that is done.";
+        return Err(Refusal::unprocessable(busy).into());
     }
     *last = Some(upload.clone());
     drop(last);
@@ -244,9 +242,8 @@ pub(super) async fn learn(context: SharedContext, request: Request) -> Shown {
     let choice = form_of(&context, request).await?;
     let mut last = lock(&UPLOAD);
     let Some(upload) = last.clone().filter(|upload| lock(&upload.state).phase == Phase::Told) else {
-        return Err(
-            Refusal::unprocessable("There is no file to learn; it was learned or dropped already.").into()
-        );
+        let gone = "There is no file to learn; it was learned or dropped already.";
+        return Err(Refusal::unprocessable(gone).into());
     };
     if !choice.text("drop").is_empty() {
         *last = None;
