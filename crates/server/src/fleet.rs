@@ -4,7 +4,6 @@
 //! same counts; see `tamis_train::replication`. Without the store a server goes on by itself and catches up. A record that
 //! cannot be applied is set aside and holds up no other.
 
-pub(crate) mod sender;
 pub(crate) mod store;
 
 use std::collections::{BTreeMap, VecDeque};
@@ -20,8 +19,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tokio::time::sleep;
 
-use crate::fleet::sender::PAUSE;
-use crate::fleet::store::{StreamEntry, StreamStore, order};
+use crate::fleet::store::{PAUSE, StreamEntry, StreamStore, order};
 use crate::models::request::{FeedbackOutcome, ServiceError};
 use crate::record::log::append;
 use crate::service::Service;
@@ -180,9 +178,8 @@ impl Default for StreamPosition {
     }
 }
 
-fn path(folder: &Path) -> PathBuf {
-    folder.join("fleet-position.json")
-}
+/// The file of the position.
+const POSITION: &str = "fleet-position.json";
 
 impl StreamPosition {
     /// The position of a folder; the beginning of the stream if none is stored.
@@ -190,7 +187,7 @@ impl StreamPosition {
     /// # Errors
     /// If the file cannot be read, or is not a position.
     pub(crate) fn load(folder: &Path) -> io::Result<Self> {
-        match fs::read(path(folder)) {
+        match fs::read(folder.join(POSITION)) {
             Ok(bytes) => serde_json::from_slice(&bytes).map_err(Into::into),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(StreamPosition::default()),
             Err(error) => Err(error),
@@ -202,7 +199,7 @@ impl StreamPosition {
     /// # Errors
     /// If the file cannot be written.
     pub(crate) fn save(&self, folder: &Path) -> io::Result<()> {
-        let (path, new) = (path(folder), folder.join(".fleet-position.json.new"));
+        let (path, new) = (folder.join(POSITION), folder.join(".fleet-position.json.new"));
         let mut file = File::create(&new)?;
         file.write_all(&serde_json::to_vec(self)?)?;
         // otherwise the renamed file could be empty after a crash

@@ -12,7 +12,8 @@ use tokio::time::{MissedTickBehavior, interval, timeout};
 use tokio_util::sync::CancellationToken;
 
 use crate::door::accept;
-use crate::fleet::{Follower, sender};
+use crate::fleet::Follower;
+use crate::fleet::store::send_entries;
 use crate::models::learning::step_back;
 use crate::net::{Listener, SocketFile, SystemdSockets};
 use crate::record::Door;
@@ -94,7 +95,7 @@ fn join_fleet(daemon: &Arc<Daemon>) -> Result<()> {
     let (Some(fleet), Some(outbox)) = (&service.settings().fleet, service.outbox()) else { return Ok(()) };
     let follower = Follower::new(outbox.folder.clone(), fleet.clone(), daemon.say)
         .with_context(|| format!("{}: fleet-position.json", outbox.folder.display()))?;
-    tokio::spawn(sender::run(outbox.clone(), fleet.clone(), daemon.say));
+    tokio::spawn(send_entries(outbox.clone(), fleet.clone(), daemon.say));
     let daemon = daemon.clone();
     tokio::spawn(async move {
         daemon.stopping.run_until_cancelled(follower.run(|| daemon.service.get())).await;

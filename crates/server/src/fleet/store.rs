@@ -1,13 +1,15 @@
-//! The stream in Redis or Valkey.
+//! The stream in Redis or Valkey, and the task that sends there what was learned here.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use redis::aio::MultiplexedConnection;
 use redis::streams::{StreamReadOptions, StreamReadReply};
 use redis::{AsyncCommands, AsyncConnectionConfig, Client, FromRedisValue, RedisError, Value};
+use tokio::time::sleep;
 
-use crate::record::outbox::OutboxEntry;
+use crate::record::outbox::{Outbox, OutboxEntry};
 use crate::settings::FleetSettings;
 
 /// How long the store may take to answer.
@@ -110,4 +112,47 @@ impl StreamStore {
 pub(crate) fn order(id: &str) -> (u64, u64) {
     let (time, number) = id.split_once('-').unwrap_or((id, "0"));
     (time.parse().unwrap_or(0), number.parse().unwrap_or(0))
+}
+
+/// Entries sent at a time.
+const AT_ONCE: usize = 100;
+
+/// The pause after the store could not be reached.
+pub(crate) const PAUSE: Duration = Duration::from_secs(1);
+
+/// Sends entries as they arrive, until stopped. Calls `say` when the store disconnects and when it is back.
+pub(crate) async fn send_entries(outbox: Arc<Outbox>, settings: FleetSettings, say: fn(&str)) {
+    let mut store = None;
+    let mut is_away = false;
+    loop {
+        let entries = outbox.first(AT_ONCE);
+        if entries.is_empty() {
+            outbox.more.notified().await;
+            continue;
+        }
+        let sent = async {
+            let store = match &mut store {
+                Some(store) => store,
+                none => none.insert(StreamStore::connect(&settings).await?),
+            };
+            store.send(&entries).await
+        };
+        match sent.await {
+            Ok(()) => {
+                if let Err(error) = outbox.remove(entries.len()) {
+                    say(&format!("fleet: the outbox: {error}"));
+                }
+                if std::mem::take(&mut is_away) {
+                    say("fleet: the store is back");
+                }
+            }
+            Err(error) => {
+                store = None;
+                if !std::mem::replace(&mut is_away, true) {
+                    say(&format!("fleet: the store is away ({error}); what is learned here is sent later"));
+                }
+                sleep(PAUSE).await;
+            }
+        }
+    }
 }
