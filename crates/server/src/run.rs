@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
+use sd_notify::{NotifyState, notify};
 use tamis_train::{return_large_blocks, survive_lost_pages};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc;
@@ -78,9 +79,10 @@ pub async fn serve(settings: ServerSettings, file: Option<&Path>, say: Say) -> R
     }
     tokio::spawn(follow(daemon.clone()));
     join_fleet(&daemon)?;
-    notify(&[sd_notify::NotifyState::Ready]);
+    // systemd, if it asked to be told
+    let _ = notify(&[NotifyState::Ready]);
     until_stopped(signals, &daemon, file).await;
-    notify(&[sd_notify::NotifyState::Stopping]);
+    let _ = notify(&[NotifyState::Stopping]);
     drop(stop);
     drop(daemon);
     if timeout(limit, ended.recv()).await.is_err() {
@@ -161,7 +163,7 @@ async fn until_stopped(signals: [Signal; 4], daemon: &Daemon, file: Option<&Path
             _ = interrupt.recv() => return,
             _ = hang_up.recv() => (),
         }
-        notify(&[sd_notify::NotifyState::Reloading]);
+        let _ = notify(&[NotifyState::Reloading]);
         let before = daemon.service.get();
         let settings = file.map_or_else(|| Ok(before.settings().clone()), ServerSettings::read);
         match settings.and_then(|settings| before.reconfigured(settings)) {
@@ -175,13 +177,8 @@ async fn until_stopped(signals: [Signal; 4], daemon: &Daemon, file: Option<&Path
             }
             Err(error) => (daemon.say)(&format!("the settings stay as they are: {error:#}")),
         }
-        notify(&[sd_notify::NotifyState::Ready]);
+        let _ = notify(&[NotifyState::Ready]);
     }
-}
-
-/// Tells systemd, if it asked to be told.
-fn notify(states: &[sd_notify::NotifyState<'_>]) {
-    let _ = sd_notify::notify(states);
 }
 
 #[cfg(test)]
