@@ -2,7 +2,6 @@
 
 pub(crate) mod admission;
 pub(crate) mod answer;
-pub(crate) mod fields;
 pub(crate) mod history;
 pub(crate) mod rules;
 pub(crate) mod state;
@@ -28,8 +27,7 @@ use crate::record::outbox::Outbox;
 use crate::record::{Door, MessageOutcome, Metrics};
 use crate::service::admission::{Admission, Incoming, TooLong};
 use crate::service::answer::{Answer, TermReason};
-use crate::service::fields::{message_id, subject_and_sender};
-use crate::service::history::{History, HistoryEntry, Taught};
+use crate::service::history::{History, HistoryEntry, Taught, message_id, subject_and_sender};
 use crate::service::rules::{Envelope, Rules};
 use crate::settings::page::HistoryContent;
 use crate::settings::password::Password;

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::SystemTime;
 
+use tamis_mail::Message;
 use tamis_train::CountedDocument;
 
 use crate::lock::lock;
@@ -137,4 +138,18 @@ impl History {
             }
         }
     }
+}
+
+/// Maximum characters of a field that are kept.
+const MOST_FIELD: usize = 200;
+
+/// The Message-ID of a message, without its angle brackets; empty if there is none.
+pub(crate) fn message_id(raw: &[u8]) -> String {
+    Message::parse_header(raw).header("message-id").map_or_else(String::new, tamis_train::document_name)
+}
+
+/// The beginnings of the subject and the sender of a message; empty if it has none.
+pub(super) fn subject_and_sender(raw: &[u8]) -> [String; 2] {
+    let header = Message::parse_header(raw);
+    ["subject", "from"].map(|name| header.header(name).unwrap_or_default().chars().take(MOST_FIELD).collect())
 }

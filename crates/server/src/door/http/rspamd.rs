@@ -20,7 +20,7 @@ use crate::record::Door;
 use crate::service::Request;
 use crate::service::admission::TooLong;
 use crate::service::answer::{Answer, REQUIRED};
-use crate::service::fields::message_id;
+use crate::service::history::message_id;
 use crate::service::rules::Envelope;
 
 /// The fields of a verdict that a message may not bring along: those that are added, and of other programs.
