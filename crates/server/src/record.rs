@@ -135,15 +135,8 @@ impl Metrics {
         place.and_then(|place| BOUNDS.get(place)).copied().unwrap_or(f64::INFINITY)
     }
 
-    /// The counters and some gauges as OpenMetrics text.
-    pub(crate) fn page(&self, gauges: &[Gauge]) -> String {
-        let mut page = String::new();
-        // writing to a String cannot fail
-        let _ = self.write(&mut page, gauges);
-        page
-    }
-
-    fn write(&self, page: &mut String, gauges: &[Gauge]) -> std::fmt::Result {
+    /// Writes the counters and some gauges as OpenMetrics text.
+    pub(crate) fn write(&self, page: &mut String, gauges: &[Gauge]) -> std::fmt::Result {
         writeln!(page, "# TYPE tamis_messages counter\n# HELP tamis_messages Messages by door and verdict.")?;
         for door in Door::ALL {
             for (outcome, n) in OUTCOMES.iter().zip(&self.messages[door as usize]) {

@@ -78,6 +78,9 @@ impl Service {
             gauges.push(gauge("model_bytes", "Bytes of the shared model's file.", state.bytes));
             gauges.push(gauge("model_log_bytes", "Bytes of its log.", state.log_bytes));
         }
-        self.metrics.page(&gauges)
+        let mut page = String::new();
+        // writing to a String cannot fail
+        let _ = self.metrics.write(&mut page, &gauges);
+        page
     }
 }
