@@ -377,10 +377,8 @@ impl Filter {
 
     /// The terms used in scoring, including those of the fallback.
     pub fn layers(&self) -> Layers<'_> {
-        Layers::new(
-            &self.store,
-            self.fallback.as_ref().map(|fallback| (&fallback.shared.store, &fallback.sums)),
-        )
+        let shared = self.fallback.as_ref().map(|fallback| (&fallback.shared.store, &fallback.sums));
+        Layers { own: &self.store, shared }
     }
 
     /// Verifies the whole model: every checksum, and the consistency of its parts.

@@ -17,7 +17,7 @@ use crate::scorers::weighted::WeightedScorer;
 /// # Errors
 /// If they do not.
 pub fn check(header: &ModelHeader) -> Result<()> {
-    derive(header, &header.totals, header.n_terms(), header.scoring.bias()).map(drop)
+    derive(header, &header.totals, header.size.terms, header.scoring.bias()).map(drop)
 }
 
 /// Derives the scorer of a model. `totals`, `n_features` and `bias` include changes since the header was written, and

@@ -54,11 +54,11 @@ impl Scorer for ExpectedScorer {
     fn explain<'a>(&self, of: &Explained<'a>) -> Result<Reasons<'a>> {
         let Explained { layers, counted, contest, .. } = *of;
         let (row, mut weights) = (counted.whole(), WeightedVector::default());
-        let df = |term| layers.own().document_frequency(term);
+        let df = |term| layers.own.document_frequency(term);
         self.transform.apply(row, self.documents, df, &mut weights)?;
         let (mut contributions, mut joint) = (Vec::new(), Vec::new());
         for (id, weight) in weights.row().iter() {
-            if self.term_weights(layers.own(), id, weight, &mut joint)? {
+            if self.term_weights(layers.own, id, weight, &mut joint)? {
                 contributions.push((id, contest.margin(&joint)));
             }
         }
@@ -68,7 +68,7 @@ impl Scorer for ExpectedScorer {
 
     fn term_weight(&self, layers: Layers<'_>, id: TermId, class: ClassId) -> Result<Option<f64>> {
         let mut weights = Vec::new();
-        let is_known = self.term_weights(layers.own(), id, 1.0, &mut weights)?;
+        let is_known = self.term_weights(layers.own, id, 1.0, &mut weights)?;
         Ok(is_known.then(|| over_rivals(&weights, class)))
     }
 }

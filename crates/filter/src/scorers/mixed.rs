@@ -115,7 +115,7 @@ impl Scorer for MixedScorer {
     fn weigh(&self, term: &DecodedTerm<'_>, entry: &mut TermEntry) -> Result<()> {
         // every term of a model belongs to a column; all columns count presence, see `Mixed::parameters_of`
         let part = self.columns.of_term(term.text()?).unwrap_or(usize::MAX);
-        self.model.weigh_term(part, term.totals(), term.id(), term.known().cells, entry);
+        self.model.weigh_term(part, term.totals(), term.id, term.known().cells, entry);
         Ok(())
     }
 
@@ -141,7 +141,7 @@ impl Scorer for MixedScorer {
                         let trust = self.model.trust().reals;
                         weights.iter_mut().for_each(|weight| *weight *= trust);
                         let term = format!("{}={value}", column.name);
-                        let table = layers.own().header.scoring.table();
+                        let table = layers.own.header.scoring.table();
                         let moments = |class| table?.reals.moments(n_reals, class);
                         let classes = 0..weights.len() as ClassId;
                         let rows = classes.map(|class| moments(class).map_or(0, |m| m.n() as u64)).collect();
@@ -152,7 +152,7 @@ impl Scorer for MixedScorer {
                 ColumnLikelihood::Category(_) | ColumnLikelihood::Terms(_) => {
                     let row = rows.next().filter(|_| self.model.trust().power(part) > 0.0);
                     for (id, count) in row.into_iter().flat_map(|row| row.iter()) {
-                        if self.weights_of(part, layers.own(), id, count, &mut weights)? {
+                        if self.weights_of(part, layers.own, id, count, &mut weights)? {
                             contributions.push((id, contest.margin(&weights)));
                         }
                     }
@@ -165,7 +165,7 @@ impl Scorer for MixedScorer {
 
     fn term_weight(&self, layers: Layers<'_>, id: TermId, class: ClassId) -> Result<Option<f64>> {
         let mut weights = Vec::new();
-        let is_known = self.term_weights(layers.own(), id, &mut weights)?;
+        let is_known = self.term_weights(layers.own, id, &mut weights)?;
         Ok(is_known.then(|| over_rivals(&weights, class)))
     }
 }

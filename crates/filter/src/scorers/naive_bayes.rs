@@ -18,7 +18,7 @@ impl Scorer for NaiveBayes {
     }
 
     fn weigh(&self, term: &DecodedTerm<'_>, entry: &mut TermEntry) -> Result<()> {
-        self.weigh_term(term.totals(), term.id(), term.known().cells, entry);
+        self.weigh_term(term.totals(), term.id, term.known().cells, entry);
         Ok(())
     }
 
@@ -31,7 +31,7 @@ impl Scorer for NaiveBayes {
         let row = counted.whole();
         let (mut contributions, mut weights) = (Vec::new(), Vec::new());
         for (id, count) in row.iter() {
-            if self.term_weights(layers.own(), id, count, &mut weights)? {
+            if self.term_weights(layers.own, id, count, &mut weights)? {
                 contributions.push((id, contest.margin(&weights)));
             }
         }
@@ -41,7 +41,7 @@ impl Scorer for NaiveBayes {
 
     fn term_weight(&self, layers: Layers<'_>, id: TermId, class: ClassId) -> Result<Option<f64>> {
         let mut weights = Vec::new();
-        let is_known = self.term_weights(layers.own(), id, 1, &mut weights)?;
+        let is_known = self.term_weights(layers.own, id, 1, &mut weights)?;
         Ok(is_known.then(|| over_rivals(&weights, class)))
     }
 }

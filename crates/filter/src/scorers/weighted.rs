@@ -31,7 +31,7 @@ impl WeightedScorer {
 
     /// The scores of what stands [beside](Readings::beside) a document's text, whose rows are built.
     pub fn beside(&self, layers: Layers<'_>, counted: &Extraction) -> Result<[Vec<f64>; 2]> {
-        let table = self.table.as_ref().map(|table| table.beside_text(layers.own(), counted));
+        let table = self.table.as_ref().map(|table| table.beside_text(layers.own, counted));
         let columns = self.log_odds.columns().log_odds(&table.transpose()?.unwrap_or_default());
         Ok([columns, self.vector_scores(layers, &counted.facts.dense)])
     }

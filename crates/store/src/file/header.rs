@@ -237,11 +237,6 @@ impl ModelHeader {
         }
     }
 
-    /// Terms in the vocabulary.
-    pub fn n_terms(&self) -> u64 {
-        self.size.terms
-    }
-
     /// Checks that the header's fields are consistent.
     pub fn check(&self) -> Result<()> {
         let n_classes = self.classes.len();

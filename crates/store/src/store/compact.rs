@@ -42,7 +42,7 @@ impl Store {
         let first_new = merged.first().map_or(self.n_known, |first| first.new_ids().start);
         let TermSections { directory, terms, texts, size } = self.compacted_terms(merged, first_new)?;
         let mut ids = Vec::new();
-        for id in first_new..self.n_known + self.overlay.new_terms().len() {
+        for id in first_new..self.n_known + self.overlay.new_terms.len() {
             ids.extend_from_slice(&self.fingerprint(limited("terms", id as u64)?)?.to_le_bytes());
         }
         let (documents, vectors) = self.compacted_documents(merged)?;
@@ -51,7 +51,7 @@ impl Store {
             generation: self.slots.generation + 1,
             totals: self.totals.clone(),
             vectors: self.vectors.clone(),
-            features: self.overlay.features(),
+            features: self.overlay.features,
             changes,
             first_new: first_new as u64,
             n_terms: size.terms,

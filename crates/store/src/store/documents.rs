@@ -30,7 +30,7 @@ impl Store {
 
     /// Whether the terms of a known document are stored. In the log they always are.
     pub fn has_vector(&self, key: DocumentKey) -> bool {
-        self.header.stored.keep == Keep::Vectors || self.overlay.documents().contains_key(&key)
+        self.header.stored.keep == Keep::Vectors || self.overlay.documents.contains_key(&key)
     }
 
     /// The parts that have documents, oldest first. Later parts override earlier ones.
@@ -40,7 +40,7 @@ impl Store {
 
     /// Returns the stored document with this digest and class.
     pub fn document(&self, key: DocumentKey) -> Result<Option<StoredDocument>> {
-        if let Some(state) = self.overlay.documents().get(&key) {
+        if let Some(state) = self.overlay.documents.get(&key) {
             return state.as_ref().map(LogDocument::document).transpose();
         }
         for part in self.parts().rev() {
@@ -60,7 +60,7 @@ impl Store {
                 visit(record.message.get(), record.digest);
             }
         }
-        self.overlay.documents().values().flatten().try_for_each(|known| {
+        self.overlay.documents.values().flatten().try_for_each(|known| {
             let StoredDocument { message, digest, .. } = known.document()?;
             visit(message, digest);
             Ok(())
@@ -111,7 +111,7 @@ impl Store {
         &'a self,
         segments: &'a [Segment],
     ) -> Result<Vec<(DocumentKey, DocumentState<'a>)>> {
-        let logged = self.overlay.documents().iter();
+        let logged = self.overlay.documents.iter();
         let mut changed: Vec<_> = logged.map(|(key, state)| (*key, DocumentState::Logged(state))).collect();
         for Segment { part, .. } in segments.iter().rev() {
             for i in 0..part.n_documents() {
@@ -136,7 +136,7 @@ impl Store {
                 }
             }
         }
-        for (key, state) in self.overlay.documents() {
+        for (key, state) in &self.overlay.documents {
             if let Ok(document) = state.as_ref().map(LogDocument::document).transpose() {
                 found.insert(*key, document);
             }

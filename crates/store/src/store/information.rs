@@ -116,11 +116,7 @@ impl Store {
                 documents: self.n_documents(),
             },
             stored: *stored,
-            changes: Changes {
-                since_training: self.changes(),
-                since_fit: self.unfitted(),
-                corrected: self.corrected(),
-            },
+            changes: self.changes(),
             file: FileSize {
                 bytes: if has_more { log.end() as usize } else { self.end },
                 log_bytes: log.records.len(),

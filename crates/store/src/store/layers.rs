@@ -36,8 +36,10 @@ struct CommonTerms {
 /// the model itself. A term in both has its id in the model itself.
 #[derive(Clone, Copy)]
 pub struct Layers<'a> {
-    own: &'a Store,
-    shared: Option<(&'a Store, &'a CombinedSums)>,
+    /// The model itself.
+    pub own: &'a Store,
+    /// The model behind it, and the sums of both.
+    pub shared: Option<(&'a Store, &'a CombinedSums)>,
 }
 
 /// What a shared model knows about the terms that were looked up in it, keyed by the caller's numbers. It depends on the
@@ -220,16 +222,6 @@ impl<'a> Layers<'a> {
         Some(vectors)
     }
 
-    /// `own` alone, or over a shared model.
-    pub fn new(own: &'a Store, shared: Option<(&'a Store, &'a CombinedSums)>) -> Self {
-        Layers { own, shared }
-    }
-
-    /// The model itself.
-    pub fn own(&self) -> &'a Store {
-        self.own
-    }
-
     /// The number of look-ups so far to count the terms of both models.
     pub fn looked_up(&self) -> u64 {
         self.shared.map_or(0, |(_, sums)| sums.common.looked_up)
@@ -310,7 +302,8 @@ impl<'a> Layers<'a> {
 /// A term of the layers, found and decoded once.
 pub struct DecodedTerm<'a> {
     layers: Layers<'a>,
-    id: TermId,
+    /// Its id.
+    pub id: TermId,
     cells: Vec<Cell>,
     weights: Vec<(ClassId, f64)>,
     /// The weights as they are stored.
@@ -366,11 +359,6 @@ impl<'a> DecodedTerm<'a> {
             self.weights.push((weight.class, self.layers.own.real_weight(*weight)?));
         }
         Ok(())
-    }
-
-    /// Its id.
-    pub fn id(&self) -> TermId {
-        self.id
     }
 
     /// The counts and weights of the term.

@@ -7,7 +7,7 @@ use crate::config::labels::SetLabels;
 use crate::disk::map::ModelBytes;
 use crate::disk::source::MappedFile;
 use crate::error::{Error, Reason, Result};
-use crate::file::header::{self, ModelHeader, ModelLayout, check_vectors};
+use crate::file::header::{self, Changes, ModelHeader, ModelLayout, check_vectors};
 use crate::file::log::{self, LogEntry, Rest};
 use crate::file::slots::SegmentSlots;
 use crate::file::terms::{GROUP, Runs, limited};
@@ -73,7 +73,7 @@ impl Store {
     /// it.
     pub fn new(bytes: ModelBytes, mapped: Option<MappedFile<'_>>) -> Result<Self> {
         let ModelLayout { header, checksum, sections, end } = header::open(&bytes)?;
-        let base = FileSections::new(sections, limited("terms", header.n_terms())? as usize)?;
+        let base = FileSections::new(sections, limited("terms", header.size.terms)? as usize)?;
         let (bytes, slots, mut log) = read_appended(bytes, mapped, end, checksum)?;
         let mut n_known = base.n_terms;
         let segments = slots.segments.iter().map(|range| {
@@ -173,7 +173,7 @@ impl Store {
 
     /// Whether nothing was learned or forgotten since the last rewrite.
     pub fn is_written_anew(&self) -> bool {
-        self.segments.is_empty() && self.overlay.documents().is_empty()
+        self.segments.is_empty() && self.overlay.documents.is_empty()
     }
 
     /// Whether the file is mapped rather than held in memory.
@@ -189,20 +189,15 @@ impl Store {
             && segments.iter().all(|segment| segment.is_as_read(bytes, self.checksum))
     }
 
-    /// Documents learned, forgotten or merged since the last fit.
-    pub fn unfitted(&self) -> u64 {
-        self.header.changes.since_fit.saturating_add(self.overlay.n_entries())
-    }
-
-    /// Documents learned since the last fit that the model had another verdict on.
-    pub fn corrected(&self) -> u64 {
-        let [.., corrected] = self.overlay.n_changes();
-        self.header.changes.corrected.saturating_add(corrected)
-    }
-
-    /// Documents learned or forgotten one by one since the model was trained.
-    pub fn changes(&self) -> u64 {
-        self.header.changes.since_training.saturating_add(self.overlay.n_entries())
+    /// What was learned and forgotten, with the changes in segments and log.
+    pub fn changes(&self) -> Changes {
+        let Changes { since_training, since_fit, corrected } = self.header.changes;
+        let (n, [.., n_corrected]) = (self.overlay.n_entries(), self.overlay.n_changes());
+        Changes {
+            since_training: since_training.saturating_add(n),
+            since_fit: since_fit.saturating_add(n),
+            corrected: corrected.saturating_add(n_corrected),
+        }
     }
 
     /// The bias of each column of the correction, as fitted. Learning or forgetting one document does not change it,
@@ -213,7 +208,7 @@ impl Store {
 
     /// Number of features: terms with non-zero counts.
     pub fn n_features(&self) -> u64 {
-        (self.base.n_terms as u64).saturating_add_signed(self.overlay.features())
+        (self.base.n_terms as u64).saturating_add_signed(self.overlay.features)
     }
 
     /// Whether a term of the vocabulary has counts; only terms in segments or log may have none.
@@ -295,7 +290,7 @@ impl Store {
         match self.base.find(&self.bytes, fingerprint)? {
             Some((place, group)) => Ok(Some((place as TermId, Runs::split(group.run(place % GROUP)?)?))),
             None => {
-                let place = self.overlay.new_terms().find(fingerprint);
+                let place = self.overlay.new_terms.find(fingerprint);
                 Ok(place.map(|place| ((self.n_known + place) as TermId, Runs::default())))
             }
         }
@@ -364,7 +359,7 @@ impl Store {
 
     /// Fingerprint and text of a term that the log introduced.
     fn logged(&self, id: usize) -> Option<(u64, &str)> {
-        self.overlay.new_terms().get(id.checked_sub(self.n_known)?)
+        self.overlay.new_terms.get(id.checked_sub(self.n_known)?)
     }
 
     /// Touches the data that looking up these terms will read, so that cache misses overlap.
@@ -405,7 +400,7 @@ impl Counts for Store {
     }
 
     fn n_terms(&self) -> usize {
-        self.n_known + self.overlay.new_terms().len()
+        self.n_known + self.overlay.new_terms.len()
     }
 
     fn for_each_cell(&self, term: TermId, visit: impl FnMut(Cell)) -> Result<()> {

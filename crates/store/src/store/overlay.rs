@@ -18,11 +18,12 @@ pub struct Overlay {
     /// The first change of each term.
     heads: HashMap<TermId, u32>,
     changes: Vec<TermChange>,
-    new_terms: NewTerms,
-    /// The state of each document in the log; `None` if it was forgotten.
-    documents: BTreeMap<DocumentKey, Option<LogDocument>>,
+    /// The terms that are new in the log.
+    pub new_terms: NewTerms,
+    /// The state of each document in the log, in the order of digests; `None` if it was forgotten.
+    pub documents: BTreeMap<DocumentKey, Option<LogDocument>>,
     /// Terms that gained counts minus terms that lost them.
-    features: i64,
+    pub features: i64,
     /// Number of entries that learn a document, and of those that forget one.
     learned: u64,
     forgotten: u64,
@@ -211,16 +212,6 @@ impl Overlay {
         Ok(())
     }
 
-    /// The terms that are new in the log.
-    pub fn new_terms(&self) -> &NewTerms {
-        &self.new_terms
-    }
-
-    /// The growth in the number of terms with counts.
-    pub fn features(&self) -> i64 {
-        self.features
-    }
-
     /// The growth in the number of known documents.
     pub fn n_documents(&self) -> i64 {
         self.learned.wrapping_sub(self.forgotten) as i64
@@ -234,11 +225,6 @@ impl Overlay {
     /// Number of documents learned, of documents forgotten, and of those learned that the model was not right about.
     pub(crate) fn n_changes(&self) -> [u64; 3] {
         [self.learned, self.forgotten, self.corrected]
-    }
-
-    /// The documents in the log, in the order of digests; `None` for those forgotten.
-    pub fn documents(&self) -> &BTreeMap<DocumentKey, Option<LogDocument>> {
-        &self.documents
     }
 }
 

@@ -65,7 +65,7 @@ pub(crate) fn refit(store: &Store) -> Result<Model> {
         scoring: fitted.scoring,
         decision: if store.header.asked.is_some() { fitted.decision } else { decision },
         expected: fitted.expected,
-        changes: Changes { since_training: store.changes(), ..Changes::default() },
+        changes: Changes { since_training: store.changes().since_training, ..Changes::default() },
         ..store.header.clone()
     };
     seal(header, sections, documents)

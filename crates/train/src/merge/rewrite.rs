@@ -58,16 +58,16 @@ fn merged_header(terms: &Stores<'_>, classes: Classes, stored: Retention) -> Res
     let (stores, first) = (terms.stores, terms.stores[0]);
     let sum =
         |of: &dyn Fn(&Store) -> u64| stores.iter().fold(0u64, |sum, store| sum.saturating_add(of(store)));
-    let mut since_fit = sum(&|store| store.unfitted());
+    let mut since_fit = sum(&|store| store.changes().since_fit);
     if is_fitted(first) {
         // the first was fitted without the documents of the others
         let others: u64 = stores[1..].iter().map(|store| store.n_documents() as u64).sum();
         since_fit = since_fit.saturating_add(others - terms.surplus.n_documents);
     }
     let changes = Changes {
-        since_training: sum(&|store| store.changes()),
+        since_training: sum(&|store| store.changes().since_training),
         since_fit,
-        corrected: sum(&|store| store.corrected()),
+        corrected: sum(&|store| store.changes().corrected),
     };
     // no `..` below: a new field has to be merged, or taken from the first here
     let ModelHeader { recipe, mut scoring, mut asked, mut decision, mut expected, size, lengths, .. } =

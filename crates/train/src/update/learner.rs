@@ -347,7 +347,7 @@ impl Learner {
             let new = now.documents.saturating_sub(before.documents);
             new.saturating_mul(Self::UNFITTED) > now.documents.saturating_add(n / Self::CORRECTED)
         };
-        let is_due = store.unfitted() > n / Self::UNFITTED
+        let is_due = store.changes().since_fit > n / Self::UNFITTED
             || store.totals.iter().zip(&store.header.totals).any(has_grown);
         let n_labels = store.totals.iter().filter(|totals| totals.documents > 0).count();
         is_due && n_labels > 1 && refit::can_refit(store)
@@ -358,7 +358,7 @@ impl Learner {
         let shared = self.filter.fallback().map_or(0, |shared| shared.store().n_documents());
         let store = self.filter.store();
         let part = ((store.n_documents() + shared) as u64 / Self::CORRECTED).max(Self::FEW);
-        let (before, now) = (self.corrected, store.corrected());
+        let (before, now) = (self.corrected, store.changes().corrected);
         self.corrected = now;
         now / part > before / part && keeps_terms(&store.header)
     }

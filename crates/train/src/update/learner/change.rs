@@ -67,7 +67,7 @@ impl Learner {
         document.held_out = document.held_out.map(|both| as_kept(both).map(f64::from));
         // what is counted alone leaves no trace of its order
         if let FittedScoring::Weighted { .. } = self.filter.store().header.scoring {
-            let number = self.filter.store().changes().saturating_add(1);
+            let number = self.filter.store().changes().since_training.saturating_add(1);
             document.learned = u32::try_from(number).unwrap_or(u32::MAX);
         }
         let change = match is_right(&self.filter, &document, self.counted.whole(), shifts)? {

@@ -96,7 +96,7 @@ impl Learner {
         let is_bayes = matches!(filter.store().header.scoring, FittedScoring::NaiveBayes { .. });
         Ok(Learner {
             must_compact: is_bayes,
-            corrected: filter.store().corrected(),
+            corrected: filter.store().changes().corrected,
             is_replica: false,
             lock,
             options,

@@ -64,7 +64,10 @@ fn corrections_carry_nothing_else_along() {
         assert_eq!(n_labelled(filter, "spam", &texts("spam", 0..160)), 160, "{is_behind}");
         // nothing else was counted as a correction, and what the file says is what was applied
         let store = filter.store();
-        assert!(store.corrected() >= 1 && (is_behind || store.changes() == marked.len() as u64));
+        assert!(
+            store.changes().corrected >= 1
+                && (is_behind || store.changes().since_training == marked.len() as u64)
+        );
         assert!(filter.verify().is_ok());
         let n = if is_behind { 0 } else { 380 } + marked.len();
         assert!(is_behind && filter.store().n_documents() >= n || filter.store().n_documents() == n);
@@ -80,10 +83,14 @@ fn what_is_right_gets_no_coefficient_and_is_no_correction() {
         learner.learn(label, Document::Text(&text)).unwrap();
         let digest = learner.filter().digest(Document::Text(&text)).unwrap();
         let [known] = &learner.known(digest).unwrap()[..] else { panic!("{label}: known once") };
-        assert_eq!((&known.coefficients[..], learner.filter.store().corrected()), (&[][..], 0), "{label}");
+        assert_eq!(
+            (&known.coefficients[..], learner.filter.store().changes().corrected),
+            (&[][..], 0),
+            "{label}"
+        );
     }
     learner.learn("spam", Document::Text(&text("letter", 501))).unwrap();
-    assert_eq!(learner.filter.store().corrected(), 1);
+    assert_eq!(learner.filter.store().changes().corrected, 1);
     learner.commit().unwrap();
     learner.compact().unwrap();
     assert_eq!(Filter::open(model_path(&folder)).unwrap().information().changes.corrected, 1);

@@ -24,13 +24,18 @@ fn state(learner: &mut Learner) -> impl PartialEq + std::fmt::Debug + use<> {
     let store = learner.filter.store();
     let overlay = &store.overlay;
     let new_terms: Vec<_> = (0..)
-        .map_while(|at| overlay.new_terms().get(at))
+        .map_while(|at| overlay.new_terms.get(at))
         .map(|(print, text)| (print, text.to_owned()))
         .collect();
     (
         format!("{:?}", learner.filter.information()),
-        (store.totals.clone(), store.changes(), store.unfitted(), store.n_documents()),
-        (overlay.documents().clone(), new_terms, overlay.features(), overlay.n_entries()),
+        (
+            store.totals.clone(),
+            store.changes().since_training,
+            store.changes().since_fit,
+            store.n_documents(),
+        ),
+        (overlay.documents.clone(), new_terms, overlay.features, overlay.n_entries()),
         (learner.pending.clone(), counts(&learner.filter), score),
     )
 }
