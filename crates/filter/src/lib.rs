@@ -40,12 +40,13 @@ pub mod score;
 
 pub use extract::counted::CountedDocument;
 pub use extract::document::Document;
-pub use score::explain::{Explanation, TermContribution};
+pub use score::explain::Explanation;
 pub use score::filter::Filter;
 pub use score::live::{Attempts, LiveFilter};
 pub use score::remembered::{KnownDocument, TermRow};
 pub use score::verdict::{Doubt, Score, may_judge};
 pub use score::words::ExplainedWord;
+pub use scorers::scorer::TermContribution;
 pub use scorers::scratch::{LabelScore, Scratch};
 
 pub use tamis_mail::{Limits, LimitsHit};

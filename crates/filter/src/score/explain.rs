@@ -11,7 +11,7 @@ use tamis_tokenizer::{TermCount, TermId, is_piece};
 use crate::extract::document::Document;
 use crate::score::filter::Filter;
 use crate::score::verdict::{Doubt, Score};
-use crate::scorers::scorer::{Contest, Explained, RealReason, Reasons};
+use crate::scorers::scorer::{Contest, Explained, Reasons, TermContribution};
 use crate::scorers::scratch::Scratch;
 
 /// Why a document got its score: the contribution of each term.
@@ -40,23 +40,6 @@ pub struct Explanation {
     /// The part of the document that the terms are of, because it is worse than the whole, or that makes it unsure:
     /// `lines 12 to 20`, `attachment notes.txt`; `None` if it is the whole.
     pub part: Option<String>,
-}
-
-/// The contribution of a term to a score.
-#[derive(Clone, PartialEq, Debug)]
-#[non_exhaustive]
-pub struct TermContribution {
-    /// The term, with the field it was found in.
-    pub term: String,
-    /// Its occurrences in the document.
-    pub count: u32,
-    /// Its document frequency in each class, in class order.
-    pub document_frequencies: Vec<u64>,
-    /// What the term adds to the log-odds of the class, in nats.
-    pub contribution: f64,
-    /// The part of `contribution` that comes from the pieces of the word, in nats. All words that contain a piece share
-    /// its contribution.
-    pub of_pieces: f64,
 }
 
 impl Explanation {
@@ -157,14 +140,6 @@ impl Filter {
             decision: self.decision(),
         };
         let Reasons { row, intercept, contributions, values } = self.scorer.explain(&of)?;
-        let of_value = |RealReason { term, rows, contribution }| TermContribution {
-            term,
-            count: 1,
-            document_frequencies: rows,
-            contribution,
-            of_pieces: 0.0,
-        };
-        let values = values.into_iter().map(of_value).collect();
         let parts = self.deal_pieces(scratch, &contributions);
         let pieces: HashSet<TermId> = parts.known.iter().copied().collect();
         let of = |(id, contribution): (TermId, f64)| {
@@ -206,13 +181,8 @@ impl Filter {
 
     /// An entry for a word that the model does not know, although it knows pieces of it.
     fn unknown_word(&self, scratch: &Scratch, word: TermCount) -> TermContribution {
-        TermContribution {
-            term: scratch.memo.terms.term(word.id).unwrap_or_default().to_owned(),
-            count: word.count,
-            document_frequencies: vec![0; self.classes().len()],
-            contribution: 0.0,
-            of_pieces: 0.0,
-        }
+        let term = scratch.memo.terms.term(word.id).unwrap_or_default().to_owned();
+        TermContribution::new(term, word.count, vec![0; self.classes().len()], 0.0)
     }
 
     fn contribution(&self, id: TermId, count: u32, contribution: f64) -> Result<TermContribution> {
@@ -221,8 +191,7 @@ impl Filter {
         self.for_each_label(term.term(id)?.cells, |label, cell| {
             document_frequencies[label] += u64::from(cell.df);
         });
-        let term = term.text()?.to_owned();
-        Ok(TermContribution { term, count, document_frequencies, contribution, of_pieces: 0.0 })
+        Ok(TermContribution::new(term.text()?.to_owned(), count, document_frequencies, contribution))
     }
 
     /// The `most` strongest terms for `class` against its strongest rival, each scored as a document of its own. Pieces

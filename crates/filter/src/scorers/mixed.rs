@@ -14,7 +14,7 @@ use tamis_store::store::opened::Store;
 use tamis_tokenizer::{CountRow, TermId};
 
 use crate::extract::extraction::Extraction;
-use crate::scorers::scorer::{Explained, RealReason, Reasons, Scorer, over_rivals};
+use crate::scorers::scorer::{Explained, Reasons, Scorer, TermContribution, over_rivals};
 use crate::scorers::scratch::Scratch;
 
 /// Mixed naive Bayes, ready to run.
@@ -145,7 +145,7 @@ impl Scorer for MixedScorer {
                         let moments = |class| table?.reals.moments(n_reals, class);
                         let classes = 0..weights.len() as ClassId;
                         let rows = classes.map(|class| moments(class).map_or(0, |m| m.n() as u64)).collect();
-                        values.push(RealReason { term, rows, contribution: contest.margin(&weights) });
+                        values.push(TermContribution::new(term, 1, rows, contest.margin(&weights)));
                     }
                     n_reals += 1;
                 }

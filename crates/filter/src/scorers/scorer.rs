@@ -103,17 +103,32 @@ pub(crate) struct Reasons<'a> {
     pub intercept: f64,
     /// The contribution of every known term.
     pub(crate) contributions: Vec<(TermId, f64)>,
-    /// The contributions of a row's real values.
-    pub values: Vec<RealReason>,
+    /// The contributions of a row's real values, each as `column=number`, with the number of rows of each class with a
+    /// value in its column.
+    pub values: Vec<TermContribution>,
 }
 
-/// The contribution of a real value.
-pub(crate) struct RealReason {
-    /// The value, as `column=number`.
+/// The contribution of a term to a score.
+#[derive(Clone, PartialEq, Debug)]
+#[non_exhaustive]
+pub struct TermContribution {
+    /// The term, with the field it was found in.
     pub term: String,
-    /// The number of rows of each class with a value in its column.
-    pub rows: Vec<u64>,
+    /// Its occurrences in the document.
+    pub count: u32,
+    /// Its document frequency in each class, in class order.
+    pub document_frequencies: Vec<u64>,
+    /// What the term adds to the log-odds of the class, in nats.
     pub contribution: f64,
+    /// The part of `contribution` that comes from the pieces of the word, in nats. All words that contain a piece share
+    /// its contribution.
+    pub of_pieces: f64,
+}
+
+impl TermContribution {
+    pub(crate) fn new(term: String, count: u32, document_frequencies: Vec<u64>, contribution: f64) -> Self {
+        TermContribution { term, count, document_frequencies, contribution, of_pieces: 0.0 }
+    }
 }
 
 /// The margin of a class over the strongest of the others.

@@ -10,7 +10,7 @@ use tamis_tokenizer::{CountRow, CountVector, TermId};
 use crate::extract::extraction::Extraction;
 use crate::extract::part_verdict::PartVerdict;
 use crate::scorers::mixed::MixedScorer;
-use crate::scorers::scorer::{Contest, Explained, RealReason, Reasons, Scorer};
+use crate::scorers::scorer::{Contest, Explained, Reasons, Scorer, TermContribution};
 use crate::scorers::scratch::Scratch;
 
 /// Weighted log-odds with correction.
@@ -87,14 +87,14 @@ impl WeightedScorer {
         vector: &[f32],
         Contest { class, against }: Contest,
         slope: f64,
-    ) -> Option<RealReason> {
+    ) -> Option<TermContribution> {
         if vector.is_empty() {
             return None;
         }
         let scores = [Vec::new(), self.vector_scores(layers, vector)];
         let [_, contribution] = self.log_odds.beside(&scores, [class, against]);
         let (term, rows) = (format!("vector of {}", vector.len()), layers.vectors()?.documents().to_vec());
-        Some(RealReason { term, rows, contribution: slope * contribution })
+        Some(TermContribution::new(term, 1, rows, slope * contribution))
     }
 }
 
