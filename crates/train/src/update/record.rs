@@ -59,23 +59,17 @@ fn change_of(label: Option<&str>) -> Change {
     if label.is_some() { Change::Learned } else { Change::Forgotten }
 }
 
-/// The terms of a document.
-pub(super) struct RecordTerms<'a> {
-    pub(super) words: &'a [TermCount],
-    pub(super) pieces: &'a [TermCount],
-}
-
 impl Record {
-    /// A record of `document`, whose vector it makes of the `terms`. `text` gives the text of a term.
+    /// A record of `document`, whose vector it makes of the `terms`, words and pieces. `text` gives the text of a term.
     pub(super) fn new(
         recipe: &Recipe,
         label: Option<&str>,
         document: StoredDocument,
-        terms: RecordTerms<'_>,
+        terms: [&[TermCount]; 2],
         text: impl Fn(TermId) -> String,
     ) -> Result<Self> {
-        let n_words = terms.words.len();
-        let sorted = [terms.words, terms.pieces].map(|terms| {
+        let n_words = terms[0].len();
+        let sorted = terms.map(|terms| {
             let mut terms: Vec<_> = terms.iter().collect();
             terms.sort_unstable_by_key(|term| term.fingerprint);
             terms

@@ -6,7 +6,7 @@ use tamis_store::error::Result;
 use tamis_store::file::documents::{NO_DATE, StoredDocument};
 
 use super::Learner;
-use crate::update::record::{Record, RecordTerms};
+use crate::update::record::Record;
 
 impl Learner {
     /// Makes a record that says that a document was learned under a label or, without one, forgotten. Changes nothing:
@@ -44,7 +44,7 @@ impl Learner {
         let (words, pieces) = terms.split_at(counted.words(terms).len());
         let is_told = header.stored.names && label.is_some();
         let text = |id| vocabulary.term(id).filter(|_| is_told).unwrap_or_default().to_owned();
-        Record::new(&header.recipe, label, document, RecordTerms { words, pieces }, text)
+        Record::new(&header.recipe, label, document, [words, pieces], text)
     }
 
     /// Learns or forgets the document of a record; see [`replication`](crate::replication) for what servers that apply
