@@ -78,7 +78,7 @@ impl Trainer {
         let taught = self.learn_unlabelled()?;
         let TrainingSet { texts, merged, mut documents, vectors } = self.take_in_order()?;
         let statistics = &merged.statistics;
-        let Trainer { options, classes, choices, tally, .. } = self;
+        let Trainer { options, classes, tried, tally, .. } = self;
         let scoring = settle_scoring(&options, classes.len(), statistics)?;
         let table = match &scoring {
             Scoring::Mixed(_) | Scoring::Weighted(_) if options.recipe.has_other_columns() => {
@@ -103,7 +103,7 @@ impl Trainer {
         };
         let mut fitted = fit(scoring, asked, default, learned)?;
         if let FittedScoring::Weighted { chosen, .. } = &mut fitted.scoring {
-            chosen.refinements = choices.tried;
+            chosen.refinements = tried;
         }
         write_model(options, classes, TrainingSet { texts, merged, documents, vectors }, fitted)
     }

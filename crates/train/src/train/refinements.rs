@@ -67,7 +67,7 @@ impl Trainer {
     /// # Errors
     /// If a count overflows, or a temporary file cannot be used.
     pub fn choose_terms(mut self) -> Result<Trainer> {
-        let Some(texts) = self.choices.texts.take() else { return Ok(self) };
+        let Some(texts) = self.texts.take() else { return Ok(self) };
         let mut open = self.options.to_try().to_vec();
         // unlabelled documents are set apart only when training ends
         if open.is_empty() || self.n_unlabelled() > 0 || self.classes.len() < 2 {
@@ -99,7 +99,7 @@ impl Trainer {
                 trainer.learn(1, given)
             })?
         };
-        chosen.choices.tried = tried;
+        chosen.tried = tried;
         chosen.set_unlabelled_apart();
         Ok(chosen)
     }

@@ -65,7 +65,11 @@ pub struct Trainer {
     pub(crate) elsewhere: Option<VectorStatistics>,
     pub(crate) tally: TrainingTally,
     pub(crate) current: CurrentDocument,
-    pub(crate) choices: TermChoices,
+    /// The texts of all documents, as long as it is open which terms there are. They are counted again if there are more
+    /// than words.
+    pub(crate) texts: Option<Texts>,
+    /// The refinements that were tried.
+    pub(crate) tried: Vec<TriedRefinement>,
 }
 
 /// What is counted of documents besides their terms.
@@ -90,16 +94,6 @@ pub(crate) struct CurrentDocument {
     terms: Vec<(TermId, u32)>,
     /// Its digest, if it was learned.
     pub(crate) digest: Option<[u8; 16]>,
-}
-
-/// What training adds to the defaults.
-#[derive(Default)]
-pub(crate) struct TermChoices {
-    /// The texts of all documents, as long as it is open which terms there are. They are counted again if there are more
-    /// than words.
-    pub(crate) texts: Option<Texts>,
-    /// The refinements that were tried.
-    pub(crate) tried: Vec<TriedRefinement>,
 }
 
 impl Trainer {
@@ -131,7 +125,8 @@ impl Trainer {
             elsewhere: None,
             tally: TrainingTally { missing, ..TrainingTally::default() },
             current: CurrentDocument { counted: Extraction::identifying(), terms: Vec::new(), digest: None },
-            choices: TermChoices { texts, ..TermChoices::default() },
+            texts,
+            tried: Vec::new(),
         })
     }
 
@@ -187,7 +182,7 @@ impl Trainer {
     pub fn with_scoring(mut self, scoring: Scoring) -> Self {
         self.options.scoring = Some(scoring);
         if self.options.to_try().is_empty() {
-            self.choices.texts = None;
+            self.texts = None;
         }
         self
     }
@@ -320,11 +315,10 @@ impl Trainer {
         for copy in 0..times {
             let fraction = if copy == 0 { given.fraction } else { 0 };
             let given = RawExample { fraction, dense: Cow::Borrowed(dense), ..*given };
-            let n_texts = self.choices.texts.as_ref().map_or(0, |texts| texts.places.len());
+            let n_texts = self.texts.as_ref().map_or(0, |texts| texts.places.len());
             let outcome = self.learn_counted(&given);
-            outcome.inspect_err(|_| {
-                self.choices.texts.iter_mut().for_each(|texts| texts.places.truncate(n_texts))
-            })?;
+            outcome
+                .inspect_err(|_| self.texts.iter_mut().for_each(|texts| texts.places.truncate(n_texts)))?;
         }
         Ok(())
     }
@@ -358,7 +352,7 @@ impl Trainer {
         let known = class.and_then(|class| self.known.find(&self.documents, &self.classes, &digest, class));
         let known = known.map(|place| &mut self.documents[place]);
         known.as_ref().map_or(Ok(0), |known| copies(known.multiplicity, 1))?;
-        self.choices.texts.as_mut().map_or(Ok(()), |texts| texts.push(given, &self.extractor))?;
+        self.texts.as_mut().map_or(Ok(()), |texts| texts.push(given, &self.extractor))?;
         let same = known.filter(|known| known.more().cuts == document.more().cuts);
         if let Some(known) = same {
             if self.options.counts_once() && digest != self.nothing {
@@ -489,7 +483,7 @@ impl Trainer {
             document.part += first as u16;
             self.remember(document)?;
         }
-        self.choices.texts = self.choices.texts.take().zip(other.choices.texts).map(|(mut here, there)| {
+        self.texts = self.texts.take().zip(other.texts).map(|(mut here, there)| {
             here.append(there);
             here
         });

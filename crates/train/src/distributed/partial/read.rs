@@ -76,8 +76,8 @@ impl Trainer {
     /// Adds the texts of a partial, if it is still open which families of terms there are.
     fn add_texts(&mut self, partial: &Partial) -> Result<()> {
         let header = &partial.header;
-        let Some(texts) = self.choices.texts.as_mut().filter(|_| header.has_texts) else {
-            self.choices.texts = None;
+        let Some(texts) = self.texts.as_mut().filter(|_| header.has_texts) else {
+            self.texts = None;
             return Ok(());
         };
         let before = texts.places.len();

@@ -27,7 +27,7 @@ impl Trainer {
     /// If a count overflows, or a temporary file cannot be used.
     pub fn into_partial(mut self) -> Result<Partial> {
         self.options.names = false;
-        let texts = self.choices.texts.take();
+        let texts = self.texts.take();
         let TrainingSet { texts: terms, merged, mut documents, vectors } = self.take_in_order()?;
         let (terms, of_documents) =
             rayon::join(|| terms_section(&merged, &terms), || documents_section(&mut documents));

@@ -74,7 +74,7 @@ fn options() -> impl Strategy<Value = TrainOptions> {
 /// The model of the documents, learned by one trainer with these options.
 fn model<'a>(options: &TrainOptions, documents: impl IntoIterator<Item = &'a Words>) -> Option<Model> {
     let mut trainer = Trainer::new(options.clone()).unwrap();
-    assert_eq!(trainer.choices.texts.is_some(), !options.refinements.is_empty());
+    assert_eq!(trainer.texts.is_some(), !options.refinements.is_empty());
     documents.into_iter().for_each(|document| document.teach(&mut trainer));
     trainer.finish().ok()
 }
@@ -94,7 +94,7 @@ proptest! {
         let expected =
             TrainOptions { refinements: Vec::new(), recipe: chosen.recipe().clone(), scoring, ..options.clone() };
         // except for the losses that decided, which the header keeps
-        let tried = std::mem::take(&mut chosen.choices.tried);
+        let tried = std::mem::take(&mut chosen.tried);
         let has_any = tried.iter().any(TriedRefinement::is_chosen);
         let has_more = expected.recipe != options.recipe || expected.scoring != Some(options.scoring());
         prop_assert_eq!(has_any, has_more);
@@ -222,7 +222,7 @@ fn what_predicts_better_is_taken() {
     assert_eq!(refinements(two_labels(400, one)), []);
     assert_eq!(refinements(two_labels(400, made_up))[..2], [Refinement::Pieces, Refinement::AllPieces]);
     // labels given partly by chance
-    let tried = labelled(20, 2_000, by_chance).choose_terms().unwrap().choices.tried;
+    let tried = labelled(20, 2_000, by_chance).choose_terms().unwrap().tried;
     let of_c = tried.iter().find(|tried| tried.refinement == Refinement::Regularisation).unwrap();
     assert!(of_c.with < of_c.without, "{of_c:?}");
     // few documents too
@@ -243,7 +243,7 @@ fn what_is_asked_for_is_not_chosen() {
     for ask in asked {
         let mut options = TrainOptions::new(Kind::Text);
         ask(&mut options);
-        assert!(Trainer::new(options).unwrap().choices.texts.is_none());
+        assert!(Trainer::new(options).unwrap().texts.is_none());
     }
     let later = two_labels(400, together).with_scoring(Scoring::NaiveBayes(Scoring::parameters()));
     assert_eq!(refinements(later), []);
@@ -268,7 +268,7 @@ fn trainers_that_choose_first_choose_what_their_models_would() {
 
 #[test]
 fn of_a_document_that_is_refused_no_text_is_kept() {
-    let n_texts = |trainer: &Trainer| trainer.choices.texts.as_ref().map(|texts| texts.places.len());
+    let n_texts = |trainer: &Trainer| trainer.texts.as_ref().map(|texts| texts.places.len());
     let mut trainer = two_labels(4, together);
     assert!(trainer.add("a\u{7}b", Document::Text("x y")).is_err());
     assert!(trainer.add("eggs", Document::Mail(b"x y")).is_err());
@@ -291,7 +291,7 @@ fn a_sample_decides_for_many_documents() {
     let mut trainer = two_labels(400, words);
     (0..20).for_each(|i| trainer.add("zest", Document::Text(&format!("lemon {i}"))).unwrap());
     (0..3).for_each(|_| trainer.add("eggs", Document::Text("a copied egg")).unwrap());
-    let texts = trainer.choices.texts.as_ref().unwrap();
+    let texts = trainer.texts.as_ref().unwrap();
     let [sample, _] = trainer.samples(texts);
     let of = |label| sample.iter().filter(|place| place.label == label_hash(Some(label))).count();
     assert!((200..300).contains(&sample.len()), "{}", sample.len());
