@@ -46,14 +46,11 @@ fn print_verdicts(
     writeln!(out, "{}, {} unsure", counted(evaluation.documents as u64, "document"), grouped(unsure))?;
     for figure in figures.iter().filter(|figure| figure.class.is_none()) {
         let Measure { name, key, .. } = figure.measure;
-        match (figure.value, matrix.n_absent()) {
-            (Some(value), absent) if key == "macro_f1" && absent > 0 => {
-                let absent = counted(absent as u64, "label");
-                writeln!(out, "{name:<8}  {value:.4}  (without {absent} that no document or verdict has)")?;
-            }
-            (Some(value), _) => writeln!(out, "{name:<8}  {value:.4}")?,
-            (None, _) => writeln!(out, "{name:<8}  {UNDEFINED}")?,
-        }
+        let n_absent = if key == "macro_f1" { matrix.n_absent() as u64 } else { 0 };
+        let absent = format!("  (without {} that no document or verdict has)", counted(n_absent, "label"));
+        let absent = if n_absent > 0 { &absent } else { "" };
+        let value = figure.value.map_or(UNDEFINED.to_owned(), |value| format!("{value:.4}{absent}"));
+        writeln!(out, "{name:<8}  {value}")?;
     }
     let label = |class: ClassId| classes.label(class).unwrap_or_default();
     if let Some(spam) = *spam {
@@ -76,15 +73,10 @@ fn print_verdicts(
 fn print_figure(out: &mut impl Write, figure: &Figure) -> Result<()> {
     let Measure { name, unit, .. } = figure.measure;
     let number = |value| figure.measure.number(value);
-    write!(out, "{name:<19}  ")?;
-    match (figure.value, figure.interval) {
-        (None, _) => writeln!(out, "{UNDEFINED}")?,
-        (Some(value), None) => writeln!(out, "{}{unit}", number(value))?,
-        (Some(value), Some(Interval { low, high })) => {
-            writeln!(out, "{}{unit}  ({} to {})", number(value), number(low), number(high))?;
-        }
-    }
-    Ok(())
+    let ends = |Interval { low, high }| format!("  ({} to {})", number(low), number(high));
+    let ends = figure.interval.map_or(String::new(), ends);
+    let value = figure.value.map_or(UNDEFINED.to_owned(), |value| format!("{}{unit}{ends}", number(value)));
+    Ok(writeln!(out, "{name:<19}  {value}")?)
 }
 
 fn print_classes(

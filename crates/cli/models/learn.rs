@@ -118,13 +118,6 @@ impl ProgressArgs {
     }
 }
 
-/// A document to learn under a label.
-pub(crate) struct LabelledDocument<'a> {
-    pub(crate) label: &'a str,
-    pub(crate) group: Option<&'a str>,
-    pub(crate) document: Document<'a>,
-}
-
 /// Counts what happened to the documents.
 #[derive(Default)]
 pub(crate) struct LearnCounts {
@@ -142,15 +135,15 @@ impl LearnCounts {
         &mut self,
         args: &LearnArgs,
         learner: &mut Learner,
-        taught: LabelledDocument<'_>,
+        given: Attributes<'_>,
+        document: Document<'_>,
         name: impl Fn() -> String,
     ) -> tamis_train::Result<bool> {
-        let LabelledDocument { label, group, document } = taught;
-        if args.is_sure(label, learner, document)? {
+        if args.is_sure(given.label, learner, document)? {
             self.right += 1;
             return Ok(false);
         }
-        match learner.learn_in_group(label, group, document)? {
+        match learner.learn_in_group(given.label, given.group, document)? {
             LearnOutcome::Already => {
                 self.already += 1;
                 return Ok(false);
@@ -357,10 +350,10 @@ pub(crate) fn run(args: &LearnArgs) -> Result<u8> {
     let (progress, forwards) = (&args.progress, args.forwarded);
     let unreadable =
         for_each(&mut corpus, &mut learner, progress, forwards, |learner, item, given, document| {
-            let (name, group) = (|| shown_path(&item.name()), given.group);
+            let name = || shown_path(&item.name());
             let label = learned.as_deref().unwrap_or(given.label);
             add(learner, label)?;
-            match counts.learn(args, learner, LabelledDocument { label, group, document }, name) {
+            match counts.learn(args, learner, Attributes { label, ..given }, document, name) {
                 Ok(true) if log.is_some() => {
                     logged.push((message_id(mail(document)), label.to_owned()));
                 }

@@ -14,7 +14,8 @@ use anyhow::{Context, Result, anyhow, bail, ensure};
 use tamis_program::{ERROR, Stream, commit, make_private, say, shown, shown_path, survive_file_limits, told};
 use tamis_train::{Document, ErrorKind, Kind, Learner, Limits, Recipe};
 
-use crate::models::learn::{LabelledDocument, LearnArgs, LearnCounts, forwarded, print};
+use crate::input::Attributes;
+use crate::models::learn::{LearnArgs, LearnCounts, forwarded, print};
 use crate::output::{VerdictLog, message_id};
 
 /// Maximum bytes of a message that are kept; learning reads less of it.
@@ -150,10 +151,8 @@ impl<'a> SpoolRun<'a> {
         let is_new = may_add && learner.filter().classes().index(label).is_none();
         let added = if is_new { learner.add_label(label) } else { Ok(()) };
         let counts = self.counts.entry(label.to_owned()).or_default();
-        let name = || name.to_owned();
-        match added.and_then(|()| {
-            counts.learn(self.args, learner, LabelledDocument { label, group: None, document }, name)
-        }) {
+        let (given, name) = (Attributes { label, group: None, weight: 1.0 }, || name.to_owned());
+        match added.and_then(|()| counts.learn(self.args, learner, given, document, name)) {
             Ok(has_changed) => {
                 if has_changed && self.log.is_some() {
                     self.learned.push((message_id(message), label.to_owned()));
