@@ -74,7 +74,7 @@ impl Message {
         let read = shown::read(self.parts());
         for (part, read) in self.parts().iter().zip(&read) {
             // a file does not make better what is seen beside it
-            let is_opened = part.is_file() && !part.content_type.starts_with("text/");
+            let is_opened = !part.content_type.starts_with("text/") && part.is_file();
             out.begin(if is_opened { Scope::Unseen } else { Scope::Part });
             out.words("", &read.seen);
             if !content_only {

@@ -64,10 +64,9 @@ impl Part {
 
     /// Whether the part is judged by its bytes: what is declared neither a container nor text that is shown.
     pub(crate) fn is_file(&self) -> bool {
-        match self.content_type.split_once('/') {
-            Some(("message", _)) => false,
-            Some(("text", subtype)) => self.is_attached || self.file_name.is_some() || subtype == "rtf",
-            _ => !is_multipart(&self.content_type),
+        match self.content_type.strip_prefix("text/") {
+            Some(subtype) => self.is_attached || self.file_name.is_some() || subtype == "rtf",
+            None => !is_multipart(&self.content_type) && !self.content_type.starts_with("message/"),
         }
     }
 }

@@ -5,6 +5,7 @@ use crate::message::fields::{MARK, looks_like_mail};
 use crate::message::part::{ContentDigest, Part};
 use crate::message::{tnef, transfer};
 use memchr::memchr;
+use std::borrow::Cow;
 use tamis_documents::{Format, Limits, Text, Unread, is_binary, text_of};
 
 /// Bytes of an encoded part by which it is judged, and of a picture.
@@ -138,7 +139,10 @@ impl PartReader<'_> {
 
 /// Whether bytes that were read as text are none: zeros, which the text lacks, and as many control characters as in random
 /// bytes.
-pub(super) fn is_no_text(bytes: &[u8], text: &str) -> bool {
+pub(super) fn is_no_text(bytes: &[u8], text: &Cow<'_, str>) -> bool {
     let is_control = |byte: &u8| *byte < 0x20 && !matches!(byte, 8..=15 | 0x1b);
-    memchr(0, bytes).is_some() && 40 * text.bytes().filter(is_control).count() > text.len()
+    // without zeros, UTF-8 is borrowed
+    matches!(text, Cow::Owned(_))
+        && memchr(0, bytes).is_some()
+        && 40 * text.bytes().filter(is_control).count() > text.len()
 }
