@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::Result;
 use serde::Serialize;
-use tamis_program::{counted, noun, say, shown, shown_path};
+use tamis_program::{counted, note, noun, say, shown, shown_path};
 use tamis_train::{Classes, Doubt, Filter, Kind, LabelScore, Score, Scratch};
 
 use crate::output::path_text::to_text;
@@ -105,6 +105,12 @@ pub(crate) fn say_limits(name: &(impl AsRef<Path> + ?Sized), scratch: &Scratch) 
 /// Reports how many documents were read in part.
 pub(crate) fn say_truncated(n: u64, kind: Kind) {
     if n > 0 {
-        say!("tamis: {} read in part, because of limits", counted(n, noun(kind)));
+        let read = counted(n, noun(kind));
+        match kind {
+            Kind::Mail => note!(
+                "{read} read in part: what is beyond limits, or attached and not to be read, is left out"
+            ),
+            _ => say!("tamis: {read} read in part, because of limits"),
+        }
     }
 }

@@ -175,6 +175,13 @@ pub fn whole_characters(bytes: &[u8]) -> &[u8] {
     }
 }
 
+/// Whether bytes that were read as text are none: zeros, which the text lacks, and as many control characters as in random
+/// bytes.
+pub(crate) fn is_no_text(bytes: &[u8], text: &str) -> bool {
+    let is_control = |byte: &u8| *byte < 0x20 && !matches!(byte, 8..=15 | 0x1b);
+    memchr(0, bytes).is_some() && 40 * text.bytes().filter(is_control).count() > text.len()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

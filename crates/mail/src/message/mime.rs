@@ -8,7 +8,7 @@ use crate::message::fields::{
 };
 use crate::message::ignored::is_verdict;
 use crate::message::limits::{Limits, LimitsHit};
-use crate::message::part::{Part, PartHeader, declared, is_message, is_multipart};
+use crate::message::part::{BINARY, Part, PartHeader, declared, is_message, is_multipart};
 use crate::message::{data_uri, transfer, wrapper};
 use std::borrow::Cow;
 use std::iter;
@@ -310,8 +310,9 @@ impl PartReader<'_> {
         let is_cut = encoded.len() < body.len() || within.len() < bytes.len();
         let charset = part.charset.as_deref();
         let text = charset::decode(within, charset, self.hit.bytes || is_cut);
-        if files::is_no_text(within, &text) {
-            self.mark_unread(part, body, files::BINARY);
+        // without zeros, UTF-8 is borrowed
+        if matches!(text, Cow::Owned(_)) && charset::is_no_text(within, &text) {
+            self.mark_unread(part, body, BINARY);
             return Vec::new();
         }
         self.hit.text |= !part.is_attached && charset::is_unreadable(within, charset);

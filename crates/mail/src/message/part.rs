@@ -16,6 +16,9 @@ const SHORTEST_CONTENT: usize = 256;
 /// Bytes of a content that its digest covers.
 const DIGESTED: usize = 4_096;
 
+/// What binary data of no known format is called.
+pub(crate) const BINARY: &str = "binary data";
+
 /// A MIME part. A message that is not a multipart has one part.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Part {

@@ -2,10 +2,8 @@
 use super::{COST_OF_DECODING, Depth, MOST_INFLATED, PartReader, take};
 use crate::message::cms::signed_content;
 use crate::message::fields::{MARK, looks_like_mail};
-use crate::message::part::{ContentDigest, Part};
+use crate::message::part::{BINARY, ContentDigest, Part};
 use crate::message::{tnef, transfer};
-use memchr::memchr;
-use std::borrow::Cow;
 use tamis_documents::{Format, Limits, Text, Unread, is_binary, text_of};
 
 /// Bytes of an encoded part by which it is judged, and of a picture.
@@ -15,8 +13,6 @@ const JUDGED_OF_MEDIA: usize = 64;
 const FREE_OF_DOCUMENT: usize = 256 << 10;
 /// What the names of formats without text have in them.
 const TEXTLESS: [&str; 8] = ["image", "metafile", "icon", "cursor", "font", "sound", "film", "program"];
-/// What binary data of no known format is called.
-pub(super) const BINARY: &str = "binary data";
 
 impl PartReader<'_> {
     /// Reads a part by its bytes.
@@ -135,14 +131,4 @@ impl PartReader<'_> {
         self.hit.attachments = true;
         self.hit.text |= part.content_type.starts_with("text/") && !part.is_attached;
     }
-}
-
-/// Whether bytes that were read as text are none: zeros, which the text lacks, and as many control characters as in random
-/// bytes.
-pub(super) fn is_no_text(bytes: &[u8], text: &Cow<'_, str>) -> bool {
-    let is_control = |byte: &u8| *byte < 0x20 && !matches!(byte, 8..=15 | 0x1b);
-    // without zeros, UTF-8 is borrowed
-    matches!(text, Cow::Owned(_))
-        && memchr(0, bytes).is_some()
-        && 40 * text.bytes().filter(is_control).count() > text.len()
 }
