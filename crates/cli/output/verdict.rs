@@ -107,9 +107,7 @@ pub(crate) fn say_truncated(n: u64, kind: Kind) {
     if n > 0 {
         let read = counted(n, noun(kind));
         match kind {
-            Kind::Mail => note!(
-                "{read} read in part: what is beyond limits, or attached and not to be read, is left out"
-            ),
+            Kind::Mail => note!("{read} read in part: beyond limits, or with attachments that are not read"),
             _ => say!("tamis: {read} read in part, because of limits"),
         }
     }
