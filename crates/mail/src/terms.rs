@@ -9,7 +9,7 @@
 //! | `rcvd:` `rcvd:n:` `rcvdip:` `rcvdwith:` `helo:` | hosts, hops, addresses, protocols and greetings of the last two hops |
 //! | `mid:` | the Message-ID's shape, host, and whether it is well-formed |
 //! | `ct:` `ct0:`... `cs:` `cte:` `fext:` `parts:` `bnd:` `ctraw:` | the parts: type, charset, encoding, file |
-//! | `csize:` `chash:` | pictures in HTML (`data:` URIs) and attachments that are not read: size and digest |
+//! | `csize:` `chash:` | size and digest of pictures in HTML (`data:` URIs); digest of attachments that are not read |
 //! | `url:` `mailto:` `mailtohost:` | where links lead |
 //! | `hn:` `hseq:` `hcase:` | names of header fields (not `X-` nor signatures), which follows which, odd case |
 //! | `date:` | time zone and shape of the date |
@@ -69,7 +69,7 @@ impl Message {
         }
         // what tells messages apart that only refer to an attachment
         let unread = self.parts().iter().filter(|part| part.unread.is_some());
-        unread.for_each(|part| structure::content(part, &mut out));
+        unread.filter_map(|part| part.content).for_each(|content| structure::content(content, &mut out));
         let mut capitals = body::CapitalsCount::default();
         let read = shown::read(self.parts());
         for (part, read) in self.parts().iter().zip(&read) {

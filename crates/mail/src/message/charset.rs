@@ -145,6 +145,15 @@ pub(crate) fn is_unreadable(bytes: &[u8], charset: Option<&str>) -> bool {
     }
 }
 
+/// Whether bytes, of which this is the text, are binary data: they have zeros although they are not UTF-16, and the text has
+/// nearly as many control characters as that of random bytes.
+pub(crate) fn is_binary(bytes: &[u8], charset: Option<&str>, text: &str) -> bool {
+    let of = Encoding::for_bom(bytes).map(|(mark, _)| mark).or_else(|| declared(charset?));
+    let is_wide = of.is_some_and(|encoding| encoding == UTF_16LE || encoding == UTF_16BE);
+    let is_control = |byte: &u8| *byte < 0x20 && !matches!(byte, 8..=15 | 0x1b);
+    !is_wide && memchr(0, bytes).is_some() && 20 * text.bytes().filter(is_control).count() > text.len()
+}
+
 fn is_ascii(label: &str) -> bool {
     ["us-ascii", "ascii", "ansi_x3.4-1968"].iter().any(|ascii| unquoted(label).eq_ignore_ascii_case(ascii))
 }
@@ -173,13 +182,6 @@ pub fn whole_characters(bytes: &[u8]) -> &[u8] {
         Err(error) if error.error_len().is_none() => &bytes[..error.valid_up_to()],
         _ => bytes,
     }
-}
-
-/// Whether bytes that were read as text are none: zeros, which the text lacks, and as many control characters as in random
-/// bytes.
-pub(crate) fn is_no_text(bytes: &[u8], text: &str) -> bool {
-    let is_control = |byte: &u8| *byte < 0x20 && !matches!(byte, 8..=15 | 0x1b);
-    memchr(0, bytes).is_some() && 40 * text.bytes().filter(is_control).count() > text.len()
 }
 
 #[cfg(test)]

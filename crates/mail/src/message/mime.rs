@@ -311,7 +311,7 @@ impl PartReader<'_> {
         let charset = part.charset.as_deref();
         let text = charset::decode(within, charset, self.hit.bytes || is_cut);
         // without zeros, UTF-8 is borrowed
-        if matches!(text, Cow::Owned(_)) && charset::is_no_text(within, &text) {
+        if matches!(text, Cow::Owned(_)) && charset::is_binary(within, charset, &text) {
             self.mark_unread(part, body, BINARY);
             return Vec::new();
         }

@@ -13,11 +13,10 @@ const MOST_FIELDS: usize = 4;
 const MOST_BOUNDARIES: usize = 8;
 /// The shortest content that its digest identifies, in bytes.
 const SHORTEST_CONTENT: usize = 256;
-/// Bytes of a content that its digest covers.
-const DIGESTED: usize = 4_096;
-
 /// What binary data of no known format is called.
 pub(crate) const BINARY: &str = "binary data";
+/// Bytes of a content that its digest covers.
+const DIGESTED: usize = 4_096;
 
 /// A MIME part. A message that is not a multipart has one part.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]

@@ -5,7 +5,7 @@ use super::scan::cut;
 use crate::message::Message;
 use crate::message::ignored::begins_with;
 use crate::message::parameters::MimeParameters;
-use crate::message::part::Part;
+use crate::message::part::{ContentDigest, Part};
 use memchr::memchr2_iter;
 use std::{iter, mem};
 
@@ -38,7 +38,8 @@ fn is_free(name: &str) -> bool {
 /// Fields that sign a message. Nobody checks them here, so they may be copied from another one.
 const SIGNATURES: [&str; 2] = ["dkim-signature", "domainkey-signature"];
 
-/// Emits terms of a part: type, charset, transfer encoding and file extension; of a `data:` URI also its content.
+/// Emits terms of a part: type, charset, transfer encoding and file extension; of a `data:` URI also its size, in
+/// powers of two, and its digest.
 fn part(part: &Part, out: &mut Emitter<'_>) {
     out.lower(&["ct:", &part.content_type]);
     out.lower(&[["ct0:", "ct1:", "ct2:", "ct3:"][part.depth.min(3)], &part.content_type]);
@@ -54,17 +55,15 @@ fn part(part: &Part, out: &mut Emitter<'_>) {
         let extension = name.rsplit_once('.').map_or(name.as_str(), |(_, extension)| extension);
         out.lower(&["fext:", cut(extension, 8)]);
     }
-    if part.unread.is_none() {
-        content(part, out);
+    if let Some(content) = part.content.filter(|_| part.unread.is_none()) {
+        out.number("csize:", content.size.ilog2() as usize);
+        self::content(content, out);
     }
 }
 
-/// Emits the size, in powers of two, and the digest of a content that is not read.
-pub(super) fn content(part: &Part, out: &mut Emitter<'_>) {
-    if let Some(content) = part.content {
-        out.number("csize:", content.size.checked_ilog2().unwrap_or_default() as usize);
-        out.term(&["chash:", &format!("{:016x}", content.hash)]);
-    }
+/// Emits the digest of a content that is not read.
+pub(super) fn content(content: ContentDigest, out: &mut Emitter<'_>) {
+    out.term(&["chash:", &format!("{:016x}", content.hash)]);
 }
 
 /// Emits the shapes of the boundary and of the content type as written.
