@@ -28,7 +28,7 @@ const MOST_NESTED: usize = 256;
 /// Number of parts to examine for each one that may be read.
 const LOOKED_AT: usize = 64;
 /// Bytes that documents may take inflated, for each byte of the message, and beyond that.
-const MOST_INFLATED: usize = 16;
+const MOST_INFLATED: usize = 8;
 const FREE_INFLATED: usize = 8 << 20;
 /// A message that has fewer words beside what was not read says nothing itself.
 const FEWEST_WORDS: usize = 3;

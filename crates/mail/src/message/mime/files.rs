@@ -1,5 +1,5 @@
 //! Parts that are what their bytes are, whatever their header declares: text, mail, documents, and what holds others.
-use super::{COST_OF_DECODING, Depth, MOST_INFLATED, PartReader, take};
+use super::{COST_OF_DECODING, Depth, PartReader, take};
 use crate::message::cms::signed_content;
 use crate::message::fields::{MARK, looks_like_mail};
 use crate::message::part::{BINARY, ContentDigest, Part};
@@ -9,7 +9,8 @@ use tamis_documents::{Format, Limits, Text, Unread, is_binary, text_of};
 /// Bytes of an encoded part by which it is judged, and of a picture.
 const JUDGED: usize = 8 << 10;
 const JUDGED_OF_MEDIA: usize = 64;
-/// Bytes that a document may take inflated beyond the multiple of its size.
+/// Bytes that a document may take inflated, for each byte of it, and beyond that. Text takes some ten times its packed size.
+const MOST_OF_DOCUMENT: usize = 16;
 const FREE_OF_DOCUMENT: usize = 256 << 10;
 /// What the names of formats without text have in them.
 const TEXTLESS: [&str; 8] = ["image", "metafile", "icon", "cursor", "font", "sound", "film", "program"];
@@ -70,7 +71,7 @@ impl PartReader<'_> {
     /// Reads the text of a document, with its title before it and the targets of its links behind.
     fn document(&mut self, mut part: Part, body: &[u8]) {
         let bytes = self.decoded(&part, body);
-        let inflated = (MOST_INFLATED.saturating_mul(bytes.len()) + FREE_OF_DOCUMENT).min(self.inflated_left);
+        let inflated = (MOST_OF_DOCUMENT * bytes.len() + FREE_OF_DOCUMENT).min(self.inflated_left);
         self.inflated_left -= inflated;
         let limits = Limits { text: self.attached_left, inflated: inflated as u64, ..Limits::default() };
         match text_of(&bytes, &limits) {
