@@ -7,6 +7,12 @@ use crate::sources::compressed::packed;
 use crate::sources::trees::message;
 use crate::support::{World, stderr, stdout};
 
+#[allow(dead_code, reason = "the tests of that crate use the rest")]
+#[path = "../../crates/documents/tests/build.rs"]
+mod build;
+
+use build::{docx, odt, zip};
+
 /// A name, its content and, if it is no text, what it is called.
 type Kind = (&'static str, Vec<u8>, Option<&'static str>);
 
@@ -144,4 +150,122 @@ fn an_mbox_by_another_name_is_read_or_refused_by_name() {
     }
     let said = world.fail(&["label", "-m", "mail.tamis", "folder"]);
     assert!(said.contains("an mbox of several messages"), "{said}");
+}
+
+const TEXTS: [(&str, &str); 4] = [
+    ("metal", "iron and tin and lead"),
+    ("fruit", "apples and pears and figs"),
+    ("metal", "zinc, and more iron"),
+    ("fruit", "plums, and more pears"),
+];
+
+#[test]
+fn documents_of_any_format_are_learned_as_their_text() {
+    let world = World::new();
+    let mut members = Vec::new();
+    for (n, (label, text)) in TEXTS.iter().enumerate() {
+        world.write(&format!("plain/{label}/{n}.txt"), text);
+        let paragraph = format!("<w:p><w:r><w:t>{text}</w:t></w:r></w:p>");
+        let (name, bytes) = match n {
+            0 => ("a.docx", docx(&paragraph)),
+            1 => ("b.rtf", format!("{{\\rtf1 {text}}}").into_bytes()),
+            2 => ("c.odt", odt(&format!("<text:p>{text}</text:p>"))),
+            _ => (
+                "d.ipynb",
+                format!(
+                    "{{\"cells\":[{{\"cell_type\":\"markdown\",\"source\":[\"{text}\"]}}],\"nbformat\":4}}"
+                )
+                .into_bytes(),
+            ),
+        };
+        world.write(&format!("mixed/{label}/{name}"), &bytes);
+        members.push((format!("all/{label}/{n}.txt"), *text));
+    }
+    let members: Vec<_> = members.iter().map(|(name, text)| (&**name, *text)).collect();
+    world.write("all.zip", zip(&members));
+    for (model, source) in [("plain.tamis", "plain"), ("mixed.tamis", "mixed"), ("zip.tamis", "all.zip")] {
+        let said = world.succeed(&["train", "-m", model, source]);
+        assert!(said.starts_with("learned 4 documents (2 fruit, 2 metal)"), "{said}");
+    }
+    let model = |name| fs::read(world.path(name)).unwrap();
+    assert!(model("plain.tamis") == model("mixed.tamis") && model("plain.tamis") == model("zip.tamis"));
+    // one by one, by each door
+    let scored = |arguments: &[&str], input: &[u8]| {
+        let output = world.run_with_input(&[arguments, &["-m", "plain.tamis"]].concat(), input);
+        stdout(&output).split(' ').take(3).collect::<Vec<_>>().join(" ").trim().to_owned()
+    };
+    for (plain, document) in
+        [("metal/0.txt", "metal/a.docx"), ("fruit/1.txt", "fruit/b.rtf"), ("metal/2.txt", "metal/c.odt")]
+    {
+        let (plain, path) = (format!("plain/{plain}"), format!("mixed/{document}"));
+        let bytes = fs::read(world.path(&path)).unwrap();
+        let expected = scored(&["score", &plain], b"");
+        assert_eq!(scored(&["score", &path], b""), expected);
+        assert_eq!(scored(&["score"], &bytes), expected);
+        assert_eq!(scored(&["explain", &path], b""), expected);
+    }
+    let rows = world.succeed(&["label", "-m", "plain.tamis", "all.zip", "mixed"]);
+    assert_eq!(rows.lines().count(), 9, "{rows}");
+    assert!(
+        rows.contains("all.zip/all/fruit/1.txt,fruit,") && rows.contains("mixed/metal/a.docx,metal,"),
+        "{rows}"
+    );
+    let output = world.run(&["learn", "fruit", "-m", "plain.tamis", "mixed/fruit/b.rtf"]);
+    assert!(stdout(&output).contains("1 already known"), "{}", stdout(&output));
+}
+
+#[test]
+fn a_command_reads_what_nothing_else_does() {
+    let world = World::new();
+    models(&world);
+    world.write("box/a.rot", "vrotv naq gva");
+    world.write("box/b.txt", "apples and pears");
+    let label = ["label", "-m", "text.tamis", "--text-command", ".rot=tr a-z n-za-m", "box"];
+    assert!(world.succeed(&label).contains("box/a.rot,"));
+    let said = world.fail(&["label", "-m", "text.tamis", "--text-command", "rot", "box"]);
+    assert!(said.contains("expected an ending and a command"), "{said}");
+    let output = world.run(&["label", "-m", "text.tamis", "--text-command", ".rot=exit 4", "box"]);
+    assert!(stderr(&output).contains("box/a.rot: skipped: exit 4"), "{}", stderr(&output));
+    assert_eq!(stdout(&output).lines().count(), 2);
+}
+
+#[test]
+fn a_sheet_is_a_table_and_in_a_folder_a_document() {
+    let world = World::new();
+    let cell = |text: &str| format!("<c t=\"inlineStr\"><is><t>{text}</t></is></c>");
+    let rows = [("label", "text")].into_iter().chain(TEXTS);
+    let rows: String =
+        rows.map(|(label, text)| format!("<row>{}{}</row>", cell(label), cell(text))).collect();
+    let names = "http://schemas.openxmlformats.org/spreadsheetml/2006/main";
+    let relations = "http://schemas.openxmlformats.org/officeDocument/2006/relationships";
+    let book = format!(
+        "<workbook xmlns=\"{names}\" xmlns:r=\"{relations}\"><sheets><sheet name=\"rows\" sheetId=\"1\" r:id=\"r1\"/></sheets></workbook>"
+    );
+    let package = "http://schemas.openxmlformats.org/package/2006/relationships";
+    let sheet = format!("<worksheet xmlns=\"{names}\"><sheetData>{rows}</sheetData></worksheet>");
+    let refers = format!(
+        "<Relationships xmlns=\"{package}\"><Relationship Id=\"r1\" Type=\"{relations}/worksheet\" Target=\"worksheets/sheet1.xml\"/></Relationships>"
+    );
+    let main = format!(
+        "<Relationships xmlns=\"{package}\"><Relationship Id=\"r0\" Type=\"{relations}/officeDocument\" Target=\"xl/workbook.xml\"/></Relationships>"
+    );
+    let files = [
+        ("_rels/.rels", &*main),
+        ("xl/workbook.xml", &book),
+        ("xl/_rels/workbook.xml.rels", &refers),
+        ("xl/worksheets/sheet1.xml", &sheet),
+    ];
+    world.write("rows.xlsx", zip(&files));
+    world.write("folder/rows.xlsx", zip(&files));
+    world.write("rows.csv", "label,text\nmetal,iron and tin and lead\nfruit,apples and pears and figs\nmetal,\"zinc, and more iron\"\nfruit,\"plums, and more pears\"\n");
+    for table in ["rows.csv", "rows.xlsx"] {
+        world.succeed(&["train", "-m", &format!("{table}.tamis"), table]);
+    }
+    assert!(
+        fs::read(world.path("rows.csv.tamis")).unwrap() == fs::read(world.path("rows.xlsx.tamis")).unwrap()
+    );
+    assert_eq!(world.succeed(&["label", "-m", "rows.csv.tamis", "rows.xlsx"]).lines().count(), 5);
+    assert_eq!(world.succeed(&["label", "-m", "rows.csv.tamis", "folder"]).lines().count(), 2);
+    let said = world.fail(&["train", "-m", "new.tamis", "--sheet", "others", "rows.xlsx"]);
+    assert!(said.contains("--sheet: expected one of rows, got others"), "{said}");
 }
