@@ -19,7 +19,7 @@ import tamis
 GUIDES = {ROOT / "docs" / "guide" / "python.md": 2, ROOT / "python" / "README.md": 2, ROOT / "README.md": 1}
 
 
-@pytest.mark.parametrize("name", ["Counter", "Explanation", "Filter", "Learner", "Score", "Scores", "Table"])
+@pytest.mark.parametrize("name", ["Counter", "Explanation", "Filter", "Learner", "Score", "Scores", "Table", "file_text"])
 def test_examples_of_docstrings(name: str) -> None:
     tests = doctest.DocTestFinder(recurse=False).find(getattr(tamis, name), name, globs={})
     assert [len(test.examples) > 1 for test in tests] == [True]
