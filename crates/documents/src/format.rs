@@ -1,6 +1,6 @@
 //! What a file is, by its bytes.
 
-use memchr::{memchr_iter, memmem};
+use memchr::{memchr, memchr_iter, memmem};
 
 use crate::marks::{FOREIGN, Mark, STREAMS};
 use crate::xml::{Piece, for_each_piece};
@@ -122,15 +122,19 @@ pub fn is_binary(bytes: &[u8]) -> bool {
     // carriage return, shifts and escape; and one kind, over and over, as a line is drawn.
     const MOST: usize = 26;
     const MOST_KINDS: u32 = 8;
-    let is_control = |byte: u8| byte < 0x20 && !matches!(byte, 8..=15 | 0x1b);
-    bytes.chunks(512).any(|chunk| {
-        let has_zero = chunk.iter().fold(false, |found, byte| found | (*byte == 0));
-        let count =
-            |block: &[u8]| usize::from(block.iter().map(|byte| u8::from(is_control(*byte))).sum::<u8>());
-        let kinds =
-            || chunk.iter().filter(|byte| is_control(**byte)).fold(0_u32, |kinds, byte| kinds | 1 << byte);
-        has_zero || chunk.chunks(64).map(count).sum::<usize>() >= MOST && kinds().count_ones() >= MOST_KINDS
-    })
+    // without branches, so that many bytes are tested by one instruction
+    let is_control = |byte: u8| (byte < 0x20) & (byte.wrapping_sub(8) >= 8) & (byte != 0x1b);
+    let count = |block: &[u8]| usize::from(block.iter().map(|byte| u8::from(is_control(*byte))).sum::<u8>());
+    let are_many = |chunk: &[u8]| {
+        let (blocks, rest) = chunk.as_chunks::<64>();
+        blocks.iter().map(|block| count(block)).sum::<usize>() + count(rest) >= MOST
+    };
+    let kinds = |chunk: &[u8]| {
+        let controls = chunk.iter().filter(|byte| is_control(**byte));
+        controls.fold(0_u32, |kinds, byte| kinds | 1 << byte).count_ones()
+    };
+    let mut chunks = bytes.chunks(512);
+    memchr(0, bytes).is_some() || chunks.any(|chunk| are_many(chunk) && kinds(chunk) >= MOST_KINDS)
 }
 
 /// An OLE compound file.

@@ -29,7 +29,7 @@ const SVG: Dialect = Dialect { inside: &["svg"], without: &["script", "style", "
 ///
 /// let error = text_of(b"%PDF-1.7\n", &Limits::default()).unwrap_err();
 /// assert_eq!(error, Unread::NoDocument(Some(Format::Pdf)));
-/// assert_eq!(error.to_string(), "expected a document, got a PDF");
+/// assert_eq!(error.to_string(), "expected a document with text, got a PDF");
 /// # Ok::<(), Unread>(())
 /// ```
 pub fn text_of(bytes: &[u8], limits: &Limits) -> Result<Text, Unread> {

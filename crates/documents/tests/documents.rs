@@ -172,7 +172,7 @@ fn a_password_damage_and_a_document_without_text_are_told_apart() {
     assert_eq!(member.bytes, Err(Unread::Password(Format::Zip)));
     assert_eq!(
         Unread::Password(Format::Zip).to_string(),
-        "expected a document without a password, got a zip archive with one"
+        "expected a document with text, got a zip archive with a password"
     );
 }
 

@@ -41,7 +41,12 @@ pub fn not_mail(bytes: &[u8]) -> Option<&'static str> {
         format.or_else(|| NOT_MAIL.iter().find(|(mark, _)| bytes.starts_with(mark)).map(|(_, what)| *what));
     match what {
         Some(_) => what.filter(|_| !looks_like_mail(bytes) && !has_mail_behind(bytes)),
-        None => (is_binary(bytes) && !is_utf16(bytes) && lacks_header(bytes)).then_some("binary data"),
+        None => {
+            // a message may be long, and is looked through for zeros alone
+            let start = &bytes[..bytes.len().min(4 << 10)];
+            let is_binary = is_binary(start) || memchr::memchr(0, bytes).is_some() && is_binary(bytes);
+            (is_binary && !is_utf16(bytes) && lacks_header(bytes)).then_some("binary data")
+        }
     }
 }
 
@@ -49,7 +54,7 @@ pub fn not_mail(bytes: &[u8]) -> Option<&'static str> {
 ///
 /// ```
 /// assert!(tamis_mail::lacks_header(b"Dear reader,\nthis is a letter.\n"));
-/// assert!(!tamis_mail::lacks_header(b"?\nSubject: a letter\n"));
+/// assert!(!tamis_mail::lacks_header(b"Subject: a letter\n\nDear reader\n"));
 /// ```
 pub fn lacks_header(bytes: &[u8]) -> bool {
     const FIELDS: [&str; 7] = ["from", "to", "subject", "date", "received", "message-id", "content-type"];
