@@ -300,11 +300,16 @@ def moves(make=Dovecot):
                 with lock:
                     if client.uid("FETCH", uid, "(FLAGS)")[1][0] is None:
                         continue
-                    if number % 2 and server.MOVES:
-                        move(client, uid, to)
-                    else:
-                        # as programs do that cannot move
-                        ok(client.uid("COPY", uid, f'"{to}"'))
+                    # as programs do that cannot move
+                    copies = not (number % 2 and server.MOVES)
+                    try:
+                        ok(client.uid("COPY" if copies else "MOVE", uid, f'"{to}"'))
+                    except AssertionError as error:
+                        # an agent has taken it since
+                        if "EXPUNGEISSUED" not in str(error):
+                            raise
+                        copies = False
+                    if copies:
                         ok(client.uid("STORE", uid, "+FLAGS.SILENT", "(\\Deleted)"))
                         ok(client.uid("EXPUNGE", uid))
                 time.sleep(chance.random() * 1.6)

@@ -53,7 +53,7 @@ const PAUSE: Duration = Duration::from_micros(500);
 pub struct TextCommands {
     /// Endings are in lower case.
     by_ending: BTreeMap<String, TextCommand>,
-    pdf: Option<TextCommand>,
+    pdf: OnceLock<Option<TextCommand>>,
 }
 
 /// A command that reads a document from standard input and writes its text, in UTF-8, to standard output.
@@ -83,9 +83,7 @@ impl TextCommands {
             let command = TextCommand { line: line.trim().to_owned(), seconds: SECONDS_OF_GIVEN };
             by_ending.insert(ending.to_lowercase(), command);
         }
-        let installed =
-            is_installed("pdftotext").then(|| TextCommand { line: PDFTOTEXT.to_owned(), seconds: SECONDS });
-        Ok(TextCommands { pdf: by_ending.get(".pdf").cloned().or(installed), by_ending })
+        Ok(TextCommands { by_ending, pdf: OnceLock::new() })
     }
 
     /// The command for a file: by the ending of its name, whatever it holds, or else the one for PDF if its bytes are
@@ -94,7 +92,15 @@ impl TextCommands {
         let name = path.and_then(Path::file_name).unwrap_or_default().to_string_lossy().to_lowercase();
         let of_name = self.by_ending.iter().filter(|(ending, _)| name.ends_with(ending.as_str()));
         let longest = of_name.max_by_key(|(ending, _)| ending.len()).map(|(_, command)| command);
-        longest.or(if is_pdf { self.pdf.as_ref() } else { None })
+        longest.or_else(|| if is_pdf { self.for_pdf() } else { None })
+    }
+
+    /// The command for PDF. The programs that are installed are looked through when the first one is read.
+    fn for_pdf(&self) -> Option<&TextCommand> {
+        let installed = || {
+            is_installed("pdftotext").then(|| TextCommand { line: PDFTOTEXT.to_owned(), seconds: SECONDS })
+        };
+        self.pdf.get_or_init(|| self.by_ending.get(".pdf").cloned().or_else(installed)).as_ref()
     }
 }
 
