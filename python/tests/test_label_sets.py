@@ -308,12 +308,17 @@ def test_figures_are_the_programs(tamis_program: Path, tmp_path: Path) -> None:
     ):
         command = [str(tamis_program), "evaluate", "--json", "-m", str(tmp_path / "m"), str(path)]
         done = subprocess.run(command, capture_output=True, check=True)
-        assert filter.evaluate(texts, labels, n_jobs=2) == json.loads(done.stdout)
+        expected = json.loads(done.stdout)
+        # the program tells of the files too
+        assert expected.pop("found")["read"] == len(texts)
+        assert filter.evaluate(texts, labels, n_jobs=2) == expected
     assert "micro F1" in filter.report(TEXTS, LISTS).html
     command = [str(tamis_program), "evaluate", "--json", "--folds", "5", "--labels", "many", str(data)]
     done = subprocess.run(command, capture_output=True, check=True)
     figures = Filter.cross_validate(TEXTS, LISTS, kind="text", labels="many", folds=5, n_jobs=2)
-    assert figures == json.loads(done.stdout) and 0.9 < figures["micro_f1"] < 1.0001
+    expected = json.loads(done.stdout)
+    assert expected.pop("found")["read"] == len(TEXTS)
+    assert figures == expected and 0.9 < figures["micro_f1"] < 1.0001
     for measure in (filter.evaluate, filter.report):
         with pytest.raises(TamisError, match="expected 2 labels to evaluate, got 1"):
             measure(["a", "b"], [["gold"]])

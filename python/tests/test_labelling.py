@@ -130,11 +130,14 @@ def test_drift_is_the_programs(tamis_program: Path, tmp_path: Path) -> None:
         for new, is_drift in ((others, True), (generated(60, labels, seed=3)[0], False), (others[:9], None)):
             command = "drift", "--json", "-m", tmp_path / "m", table(tmp_path / "new.jsonl", new)
             expected = answer(tamis_program, *command)
+            # the program tells of the files too
+            assert expected.pop("found")["read"] == len(new)
             assert expected["drift"] is is_drift
             assert classifier.drift(new) == expected
             for n_jobs in (1, 2, 8):
                 assert classifier.filter_.drift(new, n_jobs=n_jobs) == expected
-            assert classifier.drift(new, level=0.2) == answer(tamis_program, *command, "--level", "0.2")
+            stricter = answer(tamis_program, *command, "--level", "0.2")
+            assert stricter.pop("found") and classifier.drift(new, level=0.2) == stricter
 
 
 def test_new_mail_counts_once_in_drift() -> None:
