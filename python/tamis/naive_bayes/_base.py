@@ -1,7 +1,9 @@
-"""What the five naive Bayes estimators share: labels, weights, fitting in steps, and predictions."""
+"""What the five naive Bayes estimators share: labels, weights, fitting in steps, predictions, and descriptions."""
 
 from __future__ import annotations
 
+import re
+import textwrap
 from abc import ABC, abstractmethod
 from numbers import Real
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -15,6 +17,35 @@ from sklearn.utils.validation import check_array, check_is_fitted, check_non_neg
 
 if TYPE_CHECKING:
     from typing_extensions import Self
+
+# Parameters and attributes that several estimators have; their docstrings name these descriptions in braces.
+_DESCRIPTIONS = {
+    "alpha": """\
+alpha : float or array-like of shape (n_features,), default=1.0
+    Added to each count of a class, so that a feature never seen in a class keeps a probability. 1 is
+    Laplace smoothing.""",
+    "force_alpha": """\
+force_alpha : bool, default=True
+    Use `alpha` as it is. If False, an alpha below 1e-10 becomes 1e-10, with a warning.""",
+    "priors": """\
+fit_prior : bool, default=True
+    Learn the classes' prior probabilities from the rows. If False, all classes are equally probable.
+class_prior : array-like of shape (n_classes,), default=None
+    Prior probabilities to use instead of learned ones, in the order of `classes_`.""",
+    "classes_": """\
+classes_ : ndarray of shape (n_classes,)
+    The labels, sorted.
+class_count_ : ndarray of shape (n_classes,)
+    Rows of each class, weighted.""",
+    "class_log_prior_": """\
+class_log_prior_ : ndarray of shape (n_classes,)
+    Logarithms of the prior probabilities, in nats.""",
+    "n_features_in_": """\
+n_features_in_ : int
+    Number of features.
+feature_names_in_ : ndarray of shape (n_features_in_,)
+    Their names, if all columns had names of type str.""",
+}
 
 
 def check_number(name: str, value: Any) -> None:
@@ -61,6 +92,15 @@ class NaiveBayes(ClassifierMixin, BaseEstimator, ABC):
     _validation: ClassVar[dict[str, Any]] = {}
     # the tags of input that are true
     _input_tags: ClassVar[tuple[str, ...]] = ()
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Fill in the descriptions that the docstring names."""
+        super().__init_subclass__(**kwargs)
+
+        def described(line: re.Match[str]) -> str:
+            return textwrap.indent(_DESCRIPTIONS.get(line[2], f"{{{line[2]}}}"), line[1])
+
+        cls.__doc__ = cls.__doc__ and re.sub(r"(?m)^( *)\{(\w+)\}$", described, cls.__doc__)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

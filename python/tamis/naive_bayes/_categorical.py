@@ -19,12 +19,8 @@ class CategoricalNB(CountingNB):
     alpha : float, default=1.0
         Added to each count of a class, so that a category never seen in a class keeps a probability. 1 is
         Laplace smoothing.
-    force_alpha : bool, default=True
-        Use `alpha` as it is. If False, an alpha below 1e-10 becomes 1e-10, with a warning.
-    fit_prior : bool, default=True
-        Learn the classes' prior probabilities from the rows. If False, all classes are equally probable.
-    class_prior : array-like of shape (n_classes,), default=None
-        Prior probabilities to use instead of learned ones, in the order of `classes_`.
+    {force_alpha}
+    {priors}
     min_categories : int or array-like of shape (n_features,), default=None
         The least number of categories of a feature, whatever was seen of it.
 
@@ -32,20 +28,13 @@ class CategoricalNB(CountingNB):
     ----------
     category_count_ : list of n_features ndarrays of shape (n_classes, n_categories)
         Rows of each class that have each category, weighted, without `alpha`.
-    classes_ : ndarray of shape (n_classes,)
-        The labels, sorted.
-    class_count_ : ndarray of shape (n_classes,)
-        Rows of each class, weighted.
-    class_log_prior_ : ndarray of shape (n_classes,)
-        Logarithms of the prior probabilities, in nats.
+    {classes_}
+    {class_log_prior_}
     feature_log_prob_ : list of n_features ndarrays of shape (n_classes, n_categories)
         ``log P(category | class)``, in nats.
     n_categories_ : ndarray of shape (n_features,)
         Categories of each feature, by the last rows and `min_categories`.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Their names, if all columns had names of type str.
+    {n_features_in_}
 
     Examples
     --------

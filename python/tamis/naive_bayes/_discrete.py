@@ -16,32 +16,19 @@ class MultinomialNB(MatrixNB):
 
     Parameters
     ----------
-    alpha : float or array-like of shape (n_features,), default=1.0
-        Added to each count of a class, so that a feature never seen in a class keeps a probability. 1 is
-        Laplace smoothing.
-    force_alpha : bool, default=True
-        Use `alpha` as it is. If False, an alpha below 1e-10 becomes 1e-10, with a warning.
-    fit_prior : bool, default=True
-        Learn the classes' prior probabilities from the rows. If False, all classes are equally probable.
-    class_prior : array-like of shape (n_classes,), default=None
-        Prior probabilities to use instead of learned ones, in the order of `classes_`.
+    {alpha}
+    {force_alpha}
+    {priors}
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-        The labels, sorted.
-    class_count_ : ndarray of shape (n_classes,)
-        Rows of each class, weighted.
-    class_log_prior_ : ndarray of shape (n_classes,)
-        Logarithms of the prior probabilities, in nats.
+    {classes_}
+    {class_log_prior_}
     feature_count_ : ndarray of shape (n_classes, n_features)
         Sums of each feature by class, without `alpha`.
     feature_log_prob_ : ndarray of shape (n_classes, n_features)
         ``log P(feature | class)``, in nats.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Their names, if all columns had names of type str.
+    {n_features_in_}
 
     Examples
     --------
@@ -70,11 +57,8 @@ class ComplementNB(MatrixNB):
 
     Parameters
     ----------
-    alpha : float or array-like of shape (n_features,), default=1.0
-        Added to each count of a class, so that a feature never seen in a class keeps a probability. 1 is
-        Laplace smoothing.
-    force_alpha : bool, default=True
-        Use `alpha` as it is. If False, an alpha below 1e-10 becomes 1e-10, with a warning.
+    {alpha}
+    {force_alpha}
     fit_prior : bool, default=True
         Learn the prior probabilities from the rows. Used only if there is one class.
     class_prior : array-like of shape (n_classes,), default=None
@@ -84,12 +68,8 @@ class ComplementNB(MatrixNB):
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-        The labels, sorted.
-    class_count_ : ndarray of shape (n_classes,)
-        Rows of each class, weighted.
-    class_log_prior_ : ndarray of shape (n_classes,)
-        Logarithms of the prior probabilities, in nats.
+    {classes_}
+    {class_log_prior_}
     feature_all_ : ndarray of shape (n_features,)
         Sums of each feature over all classes.
     feature_count_ : ndarray of shape (n_classes, n_features)
@@ -97,10 +77,7 @@ class ComplementNB(MatrixNB):
     feature_log_prob_ : ndarray of shape (n_classes, n_features)
         Weights of the features: ``-log P(feature | other classes)``, in nats; divided by their sum with
         `norm`.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Their names, if all columns had names of type str.
+    {n_features_in_}
 
     Examples
     --------
@@ -153,31 +130,20 @@ class BernoulliNB(MatrixNB):
     ----------
     alpha : float or array-like of shape (n_features,), default=1.0
         Added to the rows that have a feature and to those that lack it. 1 is Laplace smoothing.
-    force_alpha : bool, default=True
-        Use `alpha` as it is. If False, an alpha below 1e-10 becomes 1e-10, with a warning.
+    {force_alpha}
     binarize : float or None, default=0.0
         A feature is present if its value is above this. None: values are 0 and 1 already.
-    fit_prior : bool, default=True
-        Learn the classes' prior probabilities from the rows. If False, all classes are equally probable.
-    class_prior : array-like of shape (n_classes,), default=None
-        Prior probabilities to use instead of learned ones, in the order of `classes_`.
+    {priors}
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-        The labels, sorted.
-    class_count_ : ndarray of shape (n_classes,)
-        Rows of each class, weighted.
-    class_log_prior_ : ndarray of shape (n_classes,)
-        Logarithms of the prior probabilities, in nats.
+    {classes_}
+    {class_log_prior_}
     feature_count_ : ndarray of shape (n_classes, n_features)
         Rows of each class that have each feature, without `alpha`.
     feature_log_prob_ : ndarray of shape (n_classes, n_features)
         ``log P(feature is present | class)``, in nats.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Their names, if all columns had names of type str.
+    {n_features_in_}
 
     Examples
     --------

@@ -24,10 +24,7 @@ class GaussianNB(NaiveBayes):
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-        The labels, sorted.
-    class_count_ : ndarray of shape (n_classes,)
-        Rows of each class, weighted.
+    {classes_}
     class_prior_ : ndarray of shape (n_classes,)
         The prior probabilities.
     epsilon_ : float
@@ -36,10 +33,7 @@ class GaussianNB(NaiveBayes):
         Mean of each feature by class.
     var_ : ndarray of shape (n_classes, n_features)
         Variance of each feature by class, `epsilon_` included.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Their names, if all columns had names of type str.
+    {n_features_in_}
 
     Examples
     --------
