@@ -5,9 +5,10 @@ use std::borrow::Cow;
 use tamis_documents::{Format, Limits as DocumentLimits, Unread, is_binary, text_of};
 
 use crate::message::Message;
-use crate::message::charset::decode_text;
+use crate::message::charset::{decode_text, is_utf16};
 use crate::message::fields::{HeaderFields, looks_like_mail};
 use crate::message::limits::Limits;
+use crate::message::part::BINARY;
 use crate::terms::Piece;
 
 /// Texts that are not mail, by how they begin.
@@ -45,7 +46,7 @@ pub fn not_mail(bytes: &[u8]) -> Option<&'static str> {
             // a message may be long, and is looked through for zeros alone
             let start = &bytes[..bytes.len().min(4 << 10)];
             let is_binary = is_binary(start) || memchr::memchr(0, bytes).is_some() && is_binary(bytes);
-            (is_binary && !is_utf16(bytes) && lacks_header(bytes)).then_some("binary data")
+            (is_binary && !is_utf16(bytes) && lacks_header(bytes)).then_some(BINARY)
         }
     }
 }
@@ -122,9 +123,4 @@ fn text_of_mail(raw: &[u8]) -> String {
 fn has_mail_behind(bytes: &[u8]) -> bool {
     let mut lines = memchr::memchr_iter(b'\n', &bytes[..bytes.len().min(1 << 10)]).take(3);
     lines.any(|end| looks_like_mail(&bytes[end + 1..]))
-}
-
-/// Whether it is text in UTF-16 with a byte order mark.
-fn is_utf16(bytes: &[u8]) -> bool {
-    bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff")
 }

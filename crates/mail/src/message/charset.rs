@@ -50,9 +50,17 @@ pub(crate) fn decode_header(bytes: &[u8]) -> Cow<'_, str> {
     without_nul(utf8(bytes, false).unwrap_or_else(|| WINDOWS_1252.decode_without_bom_handling(bytes).0))
 }
 
+/// Whether bytes begin with a byte order mark of UTF-16.
+pub(crate) fn is_utf16(bytes: &[u8]) -> bool {
+    bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff")
+}
+
+fn is_wide(encoding: &'static Encoding) -> bool {
+    encoding == UTF_16LE || encoding == UTF_16BE
+}
+
 /// Whether to believe a byte order mark, given the declared charset.
 fn is_believable(mark: &'static Encoding, charset: Option<&str>, bytes: &[u8]) -> bool {
-    let is_wide = |encoding| encoding == UTF_16LE || encoding == UTF_16BE;
     match charset.map(|label| (is_ascii(label), declared(label))) {
         _ if !is_wide(mark) => true,
         Some((_, Some(encoding))) => is_wide(encoding),
@@ -149,9 +157,10 @@ pub(crate) fn is_unreadable(bytes: &[u8], charset: Option<&str>) -> bool {
 /// nearly as many control characters as that of random bytes.
 pub(crate) fn is_binary(bytes: &[u8], charset: Option<&str>, text: &str) -> bool {
     let of = Encoding::for_bom(bytes).map(|(mark, _)| mark).or_else(|| declared(charset?));
-    let is_wide = of.is_some_and(|encoding| encoding == UTF_16LE || encoding == UTF_16BE);
     let is_control = |byte: &u8| *byte < 0x20 && !matches!(byte, 8..=15 | 0x1b);
-    !is_wide && memchr(0, bytes).is_some() && 20 * text.bytes().filter(is_control).count() > text.len()
+    !of.is_some_and(is_wide)
+        && memchr(0, bytes).is_some()
+        && 20 * text.bytes().filter(is_control).count() > text.len()
 }
 
 fn is_ascii(label: &str) -> bool {

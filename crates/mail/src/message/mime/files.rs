@@ -1,5 +1,6 @@
 //! Parts that are what their bytes are, whatever their header declares: text, mail, documents, and what holds others.
 use super::{COST_OF_DECODING, Depth, PartReader, take};
+use crate::message::charset::is_utf16;
 use crate::message::cms::signed_content;
 use crate::message::fields::{MARK, looks_like_mail};
 use crate::message::part::{BINARY, ContentDigest, Part};
@@ -27,7 +28,6 @@ impl PartReader<'_> {
         // and what says that a message is encrypted
         let is_signature = subtype.ends_with("-signature") || subtype == "pgp-encrypted";
         let is_key = begins.starts_with(b"-----BEGIN ") && !begins.starts_with(b"-----BEGIN PGP SIGNED");
-        let is_wide = start.starts_with(b"\xff\xfe") || start.starts_with(b"\xfe\xff");
         #[cfg(test)]
         tamis_testing::step(start.len());
         match Format::of(&start) {
@@ -46,7 +46,7 @@ impl PartReader<'_> {
             None if signed_content(&start).is_some() => self.signed(part, body, depth),
             None if looks_like_mail(&start) => self.nested_message(part, body, depth),
             None if is_key => self.leaf(part, None),
-            None if is_binary(&start) && !is_wide => self.unread(part, body, BINARY),
+            None if is_binary(&start) && !is_utf16(&start) => self.unread(part, body, BINARY),
             None => {
                 let name = part.file_name.as_deref().unwrap_or_default().to_ascii_lowercase();
                 let is_named = name.rsplit('.').next().is_some_and(|it| it.contains("htm") || it == "hta");
